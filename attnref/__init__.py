@@ -1,0 +1,31 @@
+"""attnref: the reference on scaled dot-product attention.
+
+The letters, everywhere in this package:
+
+    t = 1…L  queries, rows of the scores          q_t, k_s ∈ ℝ^{d_k}  query, key
+    s = 1…S  keys, columns of the scores          v_s ∈ ℝ^{d_v}       value
+    a_ts = β⟨q_t, k_s⟩, β = 1/√d_k                score, scale        (scores, scale)
+    Z_t = Σ_s exp(a_ts)                           normaliser          (z with m, log_partition)
+    p_ts = exp(a_ts)/Z_t                          weight              (weights)
+    y_t = Σ_s p_ts v_s                            output              (output)
+
+This is the NumPy side. `attnref.torch` has the same names in Torch, `attnref.derivations` the
+proofs.
+"""
+
+from attnref import masks
+from attnref._attention import attention, attention_weights, log_partition, scores, softmax
+from attnref._expanded import expanded_attention
+from attnref.inspection import show
+
+__all__ = [
+    "attention",
+    "attention_weights",
+    "expanded_attention",
+    "log_partition",
+    "masks",
+    "scores",
+    "show",
+    "softmax",
+]
+__version__ = "0.1.0"

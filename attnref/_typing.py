@@ -1,0 +1,7 @@
+"""The two kinds of array that the NumPy side speaks of."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating]
+Mask = NDArray[np.bool_]
