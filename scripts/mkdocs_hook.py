@@ -1,0 +1,91 @@
+"""MkDocs drives the executed pages: run them, hand them to its Markdown, finish their formulas.
+
+mkdocs-jupyter stays the plugin that finds the .py pages and can build the site alone; this hook takes
+its rendering over, since its HTML knows no admonition, checks no link and weighs 600 kB a page.
+"""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.plugins import event_priority
+from mkdocs.structure.files import Files
+from mkdocs.structure.pages import Page
+
+from sitebuild import font
+from sitebuild.convert import convert
+from sitebuild.equations import EquationError, Equations
+from sitebuild.execute import ROOT, TIME_LIMIT, execute
+from sitebuild.script import PageError
+
+FONT = "assets/fonts/stix-two-math.woff2"
+MEMORY = ROOT / ".cache"
+
+log = logging.getLogger("mkdocs.hooks.attnref")
+records: dict[str, dict[str, Any]] = {}
+characters: set[str] = set()
+
+
+def on_files(files: Files, config: MkDocsConfig) -> None:
+    """Run every page; one that may not be published ends the build."""
+    records.clear()
+    characters.clear()
+    pages = {Path(f.abs_src_path): f.src_uri for f in files.documentation_pages() if _executed(f)}
+    limit = config.extra.get("seconds_per_page", TIME_LIMIT)
+    try:
+        done = execute(pages, say=log.info, memory=MEMORY / "pages", time_limit=limit)
+    except ExceptionGroup as group:
+        details = "\n\n".join(map(str, group.exceptions))
+        raise PluginError(f"{group.message}\n\n{details}") from None
+    records.update({pages[path]: record for path, record in done.items()})
+
+
+@event_priority(-100)
+def on_pre_page(page: Page, config: MkDocsConfig, files: Files) -> Page:
+    """Give the page back to MkDocs: the plugin has put a renderer of its own on it."""
+    if page.file.src_uri in records:
+        vars(page).pop("render", None)
+    return page
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Return the page with its outputs."""
+    if page.file.src_uri not in records:
+        return markdown
+    source = Path(page.file.abs_src_path or "")
+    document = convert(source, records[page.file.src_uri], url=page.canonical_url or "")
+    page.meta.setdefault("description", document.description)
+    return document.markdown
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Turn the formulas into MathML, once the search index has the page's text."""
+    equations = Equations()
+    try:
+        finished = equations.render(output)
+    except EquationError as error:
+        raise PluginError(str(_located(page, error))) from None
+    page.present_anchor_ids |= set(equations.numbers)
+    characters.update(equations.characters)
+    return finished
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Write the font that the formulas are set in."""
+    target = Path(config.site_dir, FONT)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(font.cut(characters, MEMORY / "fonts"))
+
+
+def _executed(file: Any) -> bool:
+    return bool(file.src_uri.endswith(".py"))
+
+
+def _located(page: Page, error: EquationError) -> PageError:
+    """Find the formula in the page's source, so that the message can name its line."""
+    lines = Path(page.file.abs_src_path or "").read_text(encoding="utf-8").splitlines()
+    needle = error.tex.strip().splitlines()[0]
+    line = next((number for number, text in enumerate(lines, 1) if needle in text), None)
+    return PageError(page.file.src_uri, line, str(error))

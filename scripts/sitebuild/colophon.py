@@ -1,0 +1,54 @@
+"""The end of every executed page: how to run it, what it ran with, how to cite it."""
+
+from pathlib import Path
+
+from attnref import __date__, __version__
+from sitebuild.execute import ROOT
+
+TEMPLATE = """\
+<div class="colophon" markdown>
+
+## Run and cite this page
+
+Everything above was printed by this page, a Python program, when the site was built. In a clone of
+attnref it prints the same on your machine:
+
+```sh
+python {path}
+```
+
+It ran with {versions}.
+
+<details markdown>
+<summary>BibTeX for this page</summary>
+
+{bibtex}
+
+</details>
+
+</div>
+"""
+
+
+def markdown(page: Path, title: str, versions: dict[str, str], url: str) -> str:
+    """Return the colophon of a page."""
+    path = page.relative_to(ROOT) if page.is_relative_to(ROOT) else Path(page.name)
+    return TEMPLATE.format(
+        path=path.as_posix(),
+        versions=", ".join(f"{name} {version}" for name, version in versions.items()),
+        bibtex=f"```bibtex\n{bibtex(page.stem, title, url)}\n```",
+    )
+
+
+def bibtex(name: str, title: str, url: str) -> str:
+    """Return the BibTeX entry of a page; without the address of a published site, none is named."""
+    fields = {
+        "title": f"{{{title}}}",
+        "author": "{{The attnref developers}}",
+        "year": __date__[:4],
+        "note": f"{{attnref {__version__}}}",
+    }
+    if url:
+        fields["url"] = f"{{{url}}}"
+    lines = [f"  {key} = {value}," for key, value in fields.items()]
+    return "\n".join([f"@misc{{attnref-{name},", *lines, "}"])

@@ -1,0 +1,75 @@
+"""A page and the record of its run → Markdown, in which each output stands below its code."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sitebuild import colophon, rules
+from sitebuild.script import INLINE, Cell, read
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A page ready for any Markdown renderer."""
+
+    markdown: str
+    description: str
+
+
+def convert(page: Path, record: Record, *, url: str = "") -> Document:
+    """Set the page's prose, code and outputs as Markdown, and its colophon at the end."""
+    cells = read(page)
+    parts = [_cell(cell, events) for cell, events in zip(cells, record["cells"], strict=True)]
+    body = "\n\n".join(part for part in parts if part)
+    title, description = _title(body)
+    return Document(body + "\n\n" + colophon.markdown(page, title, record["versions"], url), description)
+
+
+def fence(text: str, info: str) -> str:
+    """Return a fenced block whose fence is longer than any run of backquotes inside."""
+    longest = max(map(len, re.findall(r"`+", text)), default=0)
+    marks = "`" * max(3, longest + 1)
+    return f"{marks}{info}\n{text.rstrip()}\n{marks}"
+
+
+def _cell(cell: Cell, events: list[rules.Event]) -> str:
+    if cell.kind == "markdown":
+        values = iter(event["text"] for event in events)
+        return INLINE.sub(lambda _: next(values), cell.source)
+    code = [] if "hide-input" in cell.tags else [fence(cell.source, "python")]
+    outputs = [] if "hide-output" in cell.tags else [_output(event) for event in events]
+    return "\n\n".join([*code, *outputs])
+
+
+def _output(event: rules.Event) -> str:
+    if event["kind"] == "display":
+        return _display(event["data"])
+    return fence(event.get("summary", event["text"]), "{ .text .output .no-copy }")
+
+
+def _display(data: dict[str, str]) -> str:
+    mime = rules.richest(data)
+    form = data[mime].strip()
+    if mime == "text/plain":
+        return fence(form, "{ .text .output .no-copy }")
+    if mime == "text/latex":
+        return "$$\n" + form.strip("$").removeprefix(r"\displaystyle").strip() + "\n$$"
+    if mime == "image/svg+xml":
+        return f"<figure>{form}</figure>"
+    return form
+
+
+def _title(body: str) -> tuple[str, str]:
+    """Return the page's heading and the paragraph that follows it, as plain text."""
+    heading = re.search(r"^# (?P<title>.+)\n+(?P<first>(?:.+\n?)+)", body, re.MULTILINE)
+    if not heading:
+        return "", ""
+    return _plain(heading["title"]), _plain(heading["first"])
+
+
+def _plain(markdown: str) -> str:
+    without_links = re.sub(r"\[([^]]+)\]\([^)]*\)", r"\1", markdown)
+    return re.sub(r"\s+", " ", re.sub(r"[*_`$\\{}]", "", without_links)).strip()

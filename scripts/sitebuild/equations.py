@@ -1,0 +1,90 @@
+"""LaTeX in finished HTML → MathML Core, every displayed equation with a number and a link of its own.
+
+Works on the HTML that arithmatex writes (`generic: true`), after the search index has been collected,
+and so on any builder's output. A label is the equation's id in the page's address and never its
+position; the number is for reading only.
+"""
+
+import html
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from math_core import LatexError, LatexToMathML
+
+BLOCK = re.compile(r'<div class="arithmatex">\\\[(?P<tex>.*?)\\\]</div>', re.DOTALL)
+INLINE = re.compile(r'<span class="arithmatex">\\\((?P<tex>.*?)\\\)</span>', re.DOTALL)
+LABEL = re.compile(r"\s*\\label\{(?P<label>[^}]*)\}\s*")
+REFERENCE = re.compile(r"\\eqref\{(?P<label>[^}]*)\}")
+WORD = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
+VERBATIM = re.compile(r"(<(pre|code|script|style|textarea)\b.*?</\2>)", re.DOTALL)
+LEFT_RAW = re.compile(r'class="arithmatex"|\\[(\[]\s*\\?\w')
+
+
+class EquationError(Exception):
+    """A formula that may not be published, and its LaTeX as it stands in the page."""
+
+    def __init__(self, message: str, tex: str) -> None:
+        super().__init__(f"{message}: {' '.join(tex.split())}")
+        self.tex = tex
+
+
+@dataclass
+class Equations:
+    """The equations of one page: labels in reading order, and the characters its formulas need."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    characters: set[str] = field(default_factory=set)
+
+    def render(self, page: str) -> str:
+        """Return the page with every formula as MathML and every reference as a link."""
+        page = BLOCK.sub(lambda match: self._block(html.unescape(match["tex"])), page)
+        page = INLINE.sub(lambda match: self._inline(html.unescape(match["tex"])), page)
+        return _outside_code(page, lambda text: REFERENCE.sub(self._reference, text))
+
+    def _block(self, tex: str) -> str:
+        labels = LABEL.findall(tex)
+        if len(labels) != 1:
+            raise EquationError(f"a displayed equation needs one \\label, not {len(labels)}", tex)
+        label = labels[0]
+        if not WORD.fullmatch(label):
+            raise EquationError(f"the label {label!r} is not made of letters, digits and hyphens", tex)
+        if label in self.numbers:
+            raise EquationError(f"the label {label!r} stands twice on this page", tex)
+        number = self.numbers[label] = len(self.numbers) + 1
+        formula = self._mathml(LABEL.sub(" ", tex).strip(), display=True)
+        return (
+            f'<div class="equation" id="{label}"><div class="equation-body">{formula}</div>'
+            f'<a class="equation-number" href="#{label}" title="Link to equation {number}">'
+            f"({number})</a></div>"
+        )
+
+    def _inline(self, tex: str) -> str:
+        return tex if REFERENCE.fullmatch(tex.strip()) else self._mathml(tex, display=False)
+
+    def _mathml(self, tex: str, *, display: bool) -> str:
+        try:
+            formula = _CONVERTER.convert_with_local_state(tex, displaystyle=display)
+        except LatexError as error:
+            reason = " ".join(str(error).split())
+            raise EquationError(f"bad LaTeX ({reason})", tex) from None
+        self.characters.update(html.unescape(re.sub(r"<annotation.*?</annotation>|<[^>]*>", "", formula)))
+        return formula
+
+    def _reference(self, match: re.Match[str]) -> str:
+        label = match["label"]
+        if label not in self.numbers:
+            raise EquationError("no equation of this page has this label", match[0])
+        return f'<a class="equation-reference" href="#{label}">({self.numbers[label]})</a>'
+
+
+_CONVERTER = LatexToMathML(annotation=True, fancy_error=False)
+
+
+def _outside_code(page: str, change: Callable[[str], str]) -> str:
+    """Change the text of a page and leave code as it is written."""
+    parts, start = [], 0
+    for code in VERBATIM.finditer(page):
+        parts += [change(page[start : code.start()]), code[0]]
+        start = code.end()
+    return "".join([*parts, change(page[start:])])

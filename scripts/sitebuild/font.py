@@ -1,0 +1,57 @@
+"""The mathematical font, cut to the characters that the site's formulas use."""
+
+import hashlib
+import importlib.util
+import io
+import unicodedata
+from functools import cache
+from pathlib import Path
+
+from fontTools import subset
+from fontTools.ttLib import TTFont
+
+# Found, not imported: all that is wanted of ziamath is the font file in its wheel.
+_ZIAMATH = importlib.util.find_spec("ziamath")
+SOURCE = Path(_ZIAMATH.origin or "" if _ZIAMATH else "").parent / "fonts" / "STIXTwoMath-Regular.ttf"
+FEATURES = ["math", "ssty", "kern", "dtls"]
+CREDITS = [0, 1, 2, 4, 6, 13, 14]  # copyright, names and the licence stay inside the file
+
+
+def cut(characters: set[str], memory: Path | None = None) -> bytes:
+    """Return the font as WOFF2 with these characters, their italics and all their stretched forms."""
+    wanted = "".join(sorted(characters | {_italic(c) for c in characters} | set("0123456789 ")))
+    if memory is None:
+        return _cut(wanted)
+    entry = memory / f"{hashlib.sha256(wanted.encode() + SOURCE.read_bytes()).hexdigest()}.woff2"
+    if not entry.exists():
+        memory.mkdir(parents=True, exist_ok=True)
+        partial = entry.with_suffix(".partial")
+        partial.write_bytes(_cut(wanted))
+        partial.replace(entry)
+    return entry.read_bytes()
+
+
+def _cut(wanted: str) -> bytes:
+    options = subset.Options()
+    options.layout_features, options.name_IDs = FEATURES, CREDITS
+    options.hinting, options.notdef_outline = False, True
+    font = TTFont(SOURCE, recalcTimestamp=False)
+    cutter = subset.Subsetter(options)
+    cutter.populate(text=wanted)
+    cutter.subset(font)
+    font.flavor = "woff2"
+    file = io.BytesIO()
+    font.save(file)
+    return file.getvalue()
+
+
+def _italic(character: str) -> str:
+    """Return the letter that a browser draws for a single-letter <mi>: its mathematical italic."""
+    return _italics().get(character, character)
+
+
+@cache
+def _italics() -> dict[str, str]:
+    block = map(chr, range(0x1D434, 0x1D7CC))
+    italic = (c for c in block if unicodedata.name(c, "").startswith("MATHEMATICAL ITALIC "))
+    return {unicodedata.normalize("NFKC", c): c for c in italic} | {"h": "ℎ"}
