@@ -18,7 +18,9 @@ def show(item: object) -> None:
     plain text in a terminal
     """
     ipython = sys.modules.get("IPython")
-    if ipython is not None and ipython.get_ipython() is not None:
-        ipython.display.display(item)
-    else:
+    shell = ipython.get_ipython() if ipython else None
+    if shell is None:
         print(item)
+    else:
+        forms, metadata = shell.display_formatter.format(item)
+        shell.display_pub.publish({**forms, "text/plain": str(item)}, metadata)

@@ -1,7 +1,8 @@
 """MkDocs drives the executed pages: run them, hand them to its Markdown, finish their formulas.
 
-mkdocs-jupyter stays the plugin that finds the .py pages and can build the site alone; this hook takes
-its rendering over, since its HTML knows no admonition, checks no link and weighs 600 kB a page.
+mkdocs-jupyter stays the plugin that finds the .py pages and can build the site alone; this hook
+takes its rendering over, since its HTML knows no admonition, checks no link and weighs 600 kB a
+page.
 """
 
 import logging
@@ -18,6 +19,7 @@ from sitebuild import font
 from sitebuild.convert import convert
 from sitebuild.equations import EquationError, Equations
 from sitebuild.execute import ROOT, TIME_LIMIT, execute
+from sitebuild.quiet import quiet
 from sitebuild.script import PageError
 
 FONT = "assets/fonts/stix-two-math.woff2"
@@ -32,7 +34,9 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
     """Run every page; one that may not be published ends the build."""
     records.clear()
     characters.clear()
-    pages = {Path(f.abs_src_path): f.src_uri for f in files.documentation_pages() if _executed(f)}
+    pages = {
+        Path(f.abs_src_path or ""): f.src_uri for f in files.documentation_pages() if _executed(f)
+    }
     limit = config.extra.get("seconds_per_page", TIME_LIMIT)
     try:
         done = execute(pages, say=log.info, memory=MEMORY / "pages", time_limit=limit)
@@ -67,9 +71,9 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
         finished = equations.render(output)
     except EquationError as error:
         raise PluginError(str(_located(page, error))) from None
-    page.present_anchor_ids |= set(equations.numbers)
+    page.present_anchor_ids = (page.present_anchor_ids or set()) | equations.numbers.keys()
     characters.update(equations.characters)
-    return finished
+    return quiet(finished)
 
 
 def on_post_build(config: MkDocsConfig) -> None:

@@ -1,4 +1,4 @@
-"""From a page that is a program to Markdown that holds what it printed, and on to the finished site.
+"""From a page that is a program to Markdown with what it printed, and on to the finished site.
 
     script.py      reads a page: cells of prose and of code
     worker.py      runs one page in a process of its own and records what it shows
@@ -7,8 +7,9 @@
     convert.py     page + record → Markdown
     colophon.py    how to run a page, what it ran with, how to cite it
     equations.py   LaTeX in HTML → MathML with numbers and links
+    quiet.py       drops what a page weighs and nobody sees
     font.py        the mathematical font, cut to the characters in use
 
-Nothing here knows MkDocs: `scripts/mkdocs_hook.py` drives it for the site, `python -m sitebuild OUT`
-writes a plain Markdown tree, and the tests drive it too.
+Nothing here knows MkDocs: `scripts/mkdocs_hook.py` drives it for the site, and `python -m
+sitebuild` writes a plain Markdown tree.
 """

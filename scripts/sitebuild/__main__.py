@@ -20,7 +20,9 @@ MARK = ".attnref-markdown"
 def main() -> int:
     """Parse the arguments, write the tree, say what went wrong."""
     parser = argparse.ArgumentParser(prog="sitebuild", description=__doc__.splitlines()[0])
-    parser.add_argument("out", type=Path, help="folder to write; new, empty, or written by this before")
+    parser.add_argument(
+        "out", type=Path, help="folder to write; new, empty, or written by this before"
+    )
     out = parser.parse_args().out
     try:
         write(ROOT / "docs", out)
@@ -38,7 +40,7 @@ def write(docs: Path, out: Path) -> None:
     pages = sorted(docs.rglob("*.py"))
     records = execute(pages, say=print, memory=ROOT / ".cache" / "pages")
     shutil.rmtree(out, ignore_errors=True)
-    shutil.copytree(docs, out, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    shutil.copytree(docs, out, ignore=shutil.ignore_patterns("*.py", "__pycache__", "ruff.toml"))
     for page in pages:
         target = out / page.relative_to(docs).with_suffix(".md")
         target.write_text(convert(page, records[page]).markdown, encoding="utf-8")

@@ -25,7 +25,9 @@ def convert(page: Path, record: Record, *, url: str = "") -> Document:
     parts = [_cell(cell, events) for cell, events in zip(cells, record["cells"], strict=True)]
     body = "\n\n".join(part for part in parts if part)
     title, description = _title(body)
-    return Document(body + "\n\n" + colophon.markdown(page, title, record["versions"], url), description)
+    return Document(
+        body + "\n\n" + colophon.markdown(page, title, record["versions"], url), description
+    )
 
 
 def fence(text: str, info: str) -> str:
@@ -47,7 +49,10 @@ def _cell(cell: Cell, events: list[rules.Event]) -> str:
 def _output(event: rules.Event) -> str:
     if event["kind"] == "display":
         return _display(event["data"])
-    return fence(event.get("summary", event["text"]), "{ .text .output .no-copy }")
+    return fence(
+        event["summary"] if event["kind"] == "error" else event["text"],
+        "{ .text .output .no-copy }",
+    )
 
 
 def _display(data: dict[str, str]) -> str:
@@ -72,4 +77,4 @@ def _title(body: str) -> tuple[str, str]:
 
 def _plain(markdown: str) -> str:
     without_links = re.sub(r"\[([^]]+)\]\([^)]*\)", r"\1", markdown)
-    return re.sub(r"\s+", " ", re.sub(r"[*_`$\\{}]", "", without_links)).strip()
+    return re.sub(r"\s+", " ", re.sub(r"[*`$\\{}]", "", without_links)).strip()

@@ -1,8 +1,8 @@
-"""LaTeX in finished HTML → MathML Core, every displayed equation with a number and a link of its own.
+"""LaTeX in finished HTML → MathML Core, each displayed equation with a number and a link.
 
-Works on the HTML that arithmatex writes (`generic: true`), after the search index has been collected,
-and so on any builder's output. A label is the equation's id in the page's address and never its
-position; the number is for reading only.
+Works on the HTML that arithmatex writes (`generic: true`), after the search index has been
+collected, and so on any builder's output. A label is the equation's id in the page's address and
+never its position; the number is for reading only.
 """
 
 import html
@@ -40,7 +40,7 @@ class Equations:
         """Return the page with every formula as MathML and every reference as a link."""
         page = BLOCK.sub(lambda match: self._block(html.unescape(match["tex"])), page)
         page = INLINE.sub(lambda match: self._inline(html.unescape(match["tex"])), page)
-        return _outside_code(page, lambda text: REFERENCE.sub(self._reference, text))
+        return outside_code(page, lambda text: REFERENCE.sub(self._reference, text))
 
     def _block(self, tex: str) -> str:
         labels = LABEL.findall(tex)
@@ -48,7 +48,9 @@ class Equations:
             raise EquationError(f"a displayed equation needs one \\label, not {len(labels)}", tex)
         label = labels[0]
         if not WORD.fullmatch(label):
-            raise EquationError(f"the label {label!r} is not made of letters, digits and hyphens", tex)
+            raise EquationError(
+                f"the label {label!r} is not made of letters, digits and hyphens", tex
+            )
         if label in self.numbers:
             raise EquationError(f"the label {label!r} stands twice on this page", tex)
         number = self.numbers[label] = len(self.numbers) + 1
@@ -68,7 +70,9 @@ class Equations:
         except LatexError as error:
             reason = " ".join(str(error).split())
             raise EquationError(f"bad LaTeX ({reason})", tex) from None
-        self.characters.update(html.unescape(re.sub(r"<annotation.*?</annotation>|<[^>]*>", "", formula)))
+        self.characters.update(
+            html.unescape(re.sub(r"<annotation.*?</annotation>|<[^>]*>", "", formula))
+        )
         return formula
 
     def _reference(self, match: re.Match[str]) -> str:
@@ -81,8 +85,8 @@ class Equations:
 _CONVERTER = LatexToMathML(annotation=True, fancy_error=False)
 
 
-def _outside_code(page: str, change: Callable[[str], str]) -> str:
-    """Change the text of a page and leave code as it is written."""
+def outside_code(page: str, change: Callable[[str], str]) -> str:
+    """Change a page but for its code and scripts, which stay as they are written."""
     parts, start = [], 0
     for code in VERBATIM.finditer(page):
         parts += [change(page[start : code.start()]), code[0]]

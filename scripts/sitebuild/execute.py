@@ -1,7 +1,7 @@
-"""Run pages: each in a fresh process, two at a time, within a time limit, unchanged ones from memory.
+"""Run pages, each in a fresh process, two at a time, within a time limit; unchanged ones not.
 
-What a page showed is kept under a digest of everything that decides it: the page, all of attnref, this
-package, the version of every installed distribution, and Python. Nothing else may decide.
+What a page showed is kept under a digest of everything that decides it: the page, all of attnref,
+this package, the version of every installed distribution, and Python. Nothing else may decide.
 """
 
 import hashlib
@@ -130,7 +130,7 @@ def _job(cell: Cell) -> dict[str, Any]:
 
 
 def _reached(result: Path) -> int | None:
-    """Return the line of the cell that ran last, which stands in for the record until it is there."""
+    """Return the line of the cell that ran last; it stands in the file until the record does."""
     text = result.read_text(encoding="utf-8") if result.exists() else ""
     return int(text) if text.isdecimal() else None
 

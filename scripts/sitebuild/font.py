@@ -12,14 +12,17 @@ from fontTools.ttLib import TTFont
 
 # Found, not imported: all that is wanted of ziamath is the font file in its wheel.
 _ZIAMATH = importlib.util.find_spec("ziamath")
-SOURCE = Path(_ZIAMATH.origin or "" if _ZIAMATH else "").parent / "fonts" / "STIXTwoMath-Regular.ttf"
+SOURCE = (
+    Path(_ZIAMATH.origin or "" if _ZIAMATH else "").parent / "fonts" / "STIXTwoMath-Regular.ttf"
+)
 FEATURES = ["math", "ssty", "kern", "dtls"]
+ALWAYS = "0123456789 √"  # a root is drawn by its element, without a character in the text
 CREDITS = [0, 1, 2, 4, 6, 13, 14]  # copyright, names and the licence stay inside the file
 
 
 def cut(characters: set[str], memory: Path | None = None) -> bytes:
-    """Return the font as WOFF2 with these characters, their italics and all their stretched forms."""
-    wanted = "".join(sorted(characters | {_italic(c) for c in characters} | set("0123456789 ")))
+    """Return the font as WOFF2: these characters, their italics and all their stretched forms."""
+    wanted = "".join(sorted(characters | {_italic(c) for c in characters} | set(ALWAYS)))
     if memory is None:
         return _cut(wanted)
     entry = memory / f"{hashlib.sha256(wanted.encode() + SOURCE.read_bytes()).hexdigest()}.woff2"

@@ -21,7 +21,7 @@ KNOWN_TAGS = {*TAGS, "hide-input", "hide-output"}
 
 
 def check(page: Path, cell: Cell, events: list[Event]) -> None:
-    """Refuse a cell that shows what its tags do not announce, or announces what it does not show."""
+    """Refuse a cell that shows what its tags don't announce, or announces what it does not show."""
     if unknown := cell.tags - KNOWN_TAGS:
         raise _refusal(page, cell, f"unknown tag {', '.join(sorted(unknown))}")
     shown = " ".join(map(text_of, events))
@@ -44,7 +44,8 @@ def check(page: Path, cell: Cell, events: list[Event]) -> None:
 
 def text_of(event: Event) -> str:
     """Return what a reader sees of an event."""
-    return event["text"] if "text" in event else event["data"].get(richest(event["data"]), "")
+    text: str = event["text"] if "text" in event else event["data"].get(richest(event["data"]), "")
+    return text
 
 
 def richest(data: dict[str, str]) -> str:
@@ -63,7 +64,9 @@ def _check_display(page: Path, cell: Cell, data: dict[str, str]) -> None:
                 missing = f"shows an SVG without {needed}>, for those who can't see it"
                 raise _refusal(page, cell, missing)
         if re.search(r"<script\b|<image\b|<foreignObject\b|\son\w+=", svg):
-            raise _refusal(page, cell, "shows an SVG with a script, a raster image or foreign content")
+            raise _refusal(
+                page, cell, "shows an SVG with a script, a raster image or foreign content"
+            )
 
 
 def _refusal(page: Path, cell: Cell, message: str, line: int | None = None) -> PageError:

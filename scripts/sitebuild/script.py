@@ -13,6 +13,7 @@ class PageError(Exception):
     """A page that may not be published: says which, where, and why."""
 
     def __init__(self, page: Path | str, line: int | None, message: str) -> None:
+        self.page = page
         place = f"{page}, line {line}" if line else str(page)
         super().__init__(f"{place}: {message}")
 
@@ -33,7 +34,7 @@ class Cell:
 
     @property
     def expressions(self) -> list[str]:
-        """The values that prose takes from the code, written `{python} expression` in backquotes."""
+        """What prose takes from the code, written `{python} expression` in backquotes."""
         return INLINE.findall(self.source) if self.kind == "markdown" else []
 
 
@@ -53,9 +54,12 @@ def read(path: Path) -> tuple[Cell, ...]:
 def _next_cell(lines: list[str], start: int, source: str) -> int:
     """Return the index of the line where the cell's text starts, at or after a cell marker."""
     marker = next((i for i in range(start, len(lines)) if lines[i].startswith("# %%")), start)
-    first = next(iter(source.splitlines()), "").strip()
-    matches = (i for i in range(marker, len(lines)) if _bare(lines[i]) == _bare(first))
-    return next(matches, marker) if first else marker
+    texts = source.splitlines()
+    blank = next((n for n, text in enumerate(texts) if text.strip()), None)
+    if blank is None:
+        return marker
+    matches = (i for i in range(marker, len(lines)) if _bare(lines[i]) == _bare(texts[blank]))
+    return next(matches, marker) - blank
 
 
 def _bare(line: str) -> str:

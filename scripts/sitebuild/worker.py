@@ -1,14 +1,14 @@
 """Run one page in this process and record what it shows.
 
-Started as a script, never imported by the site: the page runs as `python page.py` would run it, in a
-module named __main__. A quiet IPython shell stands by, so that `display` and rich objects work as
-they do in a notebook; it costs a fifth of the time of a kernel and opens no port.
+Started as a script, never imported by the site: the page runs as `python page.py` would run it, in
+a module named __main__. A quiet IPython shell stands by, so that `display` and rich objects work
+as in a notebook; it starts in a fifth of the time of a kernel and opens no port.
 
-Reads {"path", "cells": [{"kind", "source", "expressions", "line", "may_raise"}, …]} from standard input
-and writes {"cells": [[event, …], …], "versions": {…}} to the file named on the command line. An event
-is {"kind": "stdout" | "stderr", "text"}, {"kind": "display", "data"}, {"kind": "value", "text"} or
-{"kind": "error", "text", "summary", "line"}. The line of the cell that runs stands in the same file
-until the record replaces it, for whoever has to end a page that hangs.
+Standard input holds {"path", "cells": [{"kind", "source", "expressions", "line", "may_raise"}, …]}.
+The file named on the command line gets {"cells": [[event, …], …], "versions": {…}}; an event is
+{"kind": "stdout" | "stderr", "text"}, {"kind": "display", "data"}, {"kind": "value", "text"} or
+{"kind": "error", "text", "summary", "line"}. While the page runs, the line of the cell it is in
+stands in that file, for whoever has to end a page that hangs.
 """
 
 import importlib.metadata
@@ -55,7 +55,7 @@ class Publisher(DisplayPublisher):
 
     events: list[Event]
 
-    def publish(self, data: dict[str, Any], metadata: Any = None, **_: Any) -> None:
+    def publish(self, data: dict[str, Any], *_: Any, **__: Any) -> None:
         """Record every form of the object that is text."""
         text = {mime: form for mime, form in data.items() if isinstance(form, str)}
         self.events.append({"kind": "display", "data": text})
@@ -65,9 +65,9 @@ def run(job: dict[str, Any], result: Path) -> dict[str, Any]:
     """Run the cells in order; the first that raises ends the page, unless it is allowed to."""
     events: list[Event] = []
     shell = InteractiveShell.instance(history_load_length=0)
-    shell.display_pub = Publisher(parent=shell)
+    shell.display_pub = Publisher(parent=shell)  # type: ignore[no-untyped-call]  # IPython's own
     shell.display_pub.events = events
-    sys.stdout, sys.stderr = Stream("stdout", events), Stream("stderr", events)  # type: ignore[assignment]  # as much of a stream as print and warnings use
+    sys.stdout, sys.stderr = Stream("stdout", events), Stream("stderr", events)
     namespace = _main_module(job["path"])
     recorded = []
     for cell in job["cells"]:
@@ -100,7 +100,7 @@ def _run_cell(
             for expression in cell["expressions"]:
                 value = eval(expression, namespace)  # noqa: S307  # the page's own expression
                 events.append({"kind": "value", "text": str(value)})
-    except BaseException as error:  # noqa: BLE001  # a page may raise anything, SystemExit too
+    except BaseException as error:  # a page may raise anything, SystemExit too
         events.append(_error(error, path))
 
 

@@ -1,0 +1,125 @@
+"""Figures for pages: drawn by Matplotlib, shown as SVG in the page's own colours and type.
+
+A figure is drawn in a few marker colours, and each becomes a CSS variable with the marker as its
+fallback: so it follows the page's colour scheme, and still has colours where no style sheet is.
+"""
+
+import io
+import re
+import textwrap
+from typing import Any
+from xml.etree import ElementTree
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+
+INK, MUTED, ACCENT = "#1b1b1a", "#6b6a66", "#0b6e6e"
+CATEGORIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")  # Okabe and Ito
+STYLE: dict[Any, Any] = {  # Matplotlib types its keys one by one
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.8,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "figure.constrained_layout.use": True,
+    "font.size": 11,
+    "lines.linewidth": 1.5,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "attnref",
+    "text.color": INK,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+}
+SVG = "http://www.w3.org/2000/svg"
+LINK = "{http://www.w3.org/1999/xlink}href"
+
+
+class Figure:
+    """A figure with what a reader needs around it: a title, a description and a caption.
+
+    Arguments:
+        title: what it is, a few words; the accessible name.
+        description: what it shows, with its numbers, for those who can't see it.
+        caption: what to see, then how it was made; Markdown.
+        width, height: size in inches.
+
+    Draw on `axes`, then `show` the figure.
+
+    Source: W3C, SVG 2, section 5.8 (title and desc).
+
+    >>> figure = Figure("A line", "It rises from 0 to 1.", "A rising line.", width=4, height=2)
+    >>> _ = figure.axes.plot([0, 1], [0, 1], color=ACCENT)
+    >>> print(figure)
+    [Figure: A line. It rises from 0 to 1.]
+    """
+
+    def __init__(
+        self, title: str, description: str, caption: str, *, width: float = 6.4, height: float = 3.4
+    ) -> None:
+        self.title, self.description, self.caption = title, description, caption
+        with rc_context(STYLE):
+            self.canvas = Canvas(figsize=(width, height))
+            self.axes: Axes = self.canvas.add_subplot()
+
+    def __str__(self) -> str:
+        """Say in a terminal what the page shows."""
+        return textwrap.fill(f"[Figure: {self.title}. {self.description}]", 80)
+
+    def svg(self) -> str:
+        """Return the figure as one SVG element: titled, described, in CSS variables."""
+        file = io.StringIO()
+        with rc_context(STYLE):
+            self.canvas.savefig(file, format="svg", transparent=True, metadata={"Date": None})
+        root = ElementTree.fromstring(file.getvalue())  # noqa: S314  # written a line ago
+        _bare(root)
+        _name(root, self.title, self.description)
+        ElementTree.register_namespace("", SVG)
+        return _coloured(ElementTree.tostring(root, encoding="unicode"))
+
+    def _repr_markdown_(self) -> str:
+        return f"<figure>{self.svg()}</figure>\n\n{self.caption}\n{{ .caption }}"
+
+
+def _bare(root: ElementTree.Element) -> None:
+    """Drop what no reader sees: metadata, the global style, ids that nothing refers to."""
+    for parent in (root, *root.findall(f"{{{SVG}}}defs")):
+        for child in list(parent):
+            if child.tag in (f"{{{SVG}}}metadata", f"{{{SVG}}}style"):
+                parent.remove(child)
+    used = set(re.findall(r"#([\w-]+)", ElementTree.tostring(root, encoding="unicode")))
+    for element in root.iter():
+        element.text, element.tail = ((text or "").strip() for text in (element.text, element.tail))
+        if LINK in element.attrib:
+            element.set("href", element.attrib.pop(LINK))
+        if element.get("id") not in used:
+            element.attrib.pop("id", None)
+        for attribute in {"d", "x", "y", "transform"} & element.attrib.keys():
+            element.set(attribute, re.sub(r"(\.\d)\d+", r"\1", element.attrib[attribute]))
+
+
+def _name(root: ElementTree.Element, title: str, description: str) -> None:
+    slug = re.sub(r"\W+", "-", title.lower()).strip("-")
+    for attribute in ("width", "height", "version"):
+        root.attrib.pop(attribute, None)
+    root.attrib |= {
+        "font-family": "sans-serif",
+        "role": "img",
+        "aria-labelledby": f"{slug}-title {slug}-desc",
+    }
+    for position, (tag, text) in enumerate((("title", title), ("desc", description))):
+        element = ElementTree.Element(f"{{{SVG}}}{tag}", {"id": f"{slug}-{tag}"})
+        element.text = text
+        root.insert(position, element)
+
+
+def _coloured(svg: str) -> str:
+    names = {INK: "ink", MUTED: "muted", ACCENT: "accent"}
+    names |= {colour: f"category-{n}" for n, colour in enumerate(CATEGORIES, 1)}
+    for colour, name in names.items():
+        svg = svg.replace(colour, f"var(--figure-{name}, {colour})")
+    svg = re.sub(r" font-family: [^;\"]+;", "", svg)
+    svg = re.sub(r" transform=\"rotate\(-0 [^)]*\)\"| (?=[z\"/])|<defs ?/>", "", svg)
+    return re.sub(r" {2,}", " ", svg)

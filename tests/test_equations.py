@@ -1,0 +1,103 @@
+"""Formulas: MathML with numbers and links, and bad LaTeX as an error."""
+
+import html
+import io
+
+import pytest
+from fontTools.ttLib import TTFont
+
+from sitebuild import font
+from sitebuild.equations import EquationError, Equations
+from sitebuild.quiet import quiet
+
+
+def _block(tex: str) -> str:
+    return f'<div class="arithmatex">\\[\n{html.escape(tex, quote=False)}\n\\]</div>'
+
+
+def _inline(tex: str) -> str:
+    return f'<span class="arithmatex">\\({html.escape(tex, quote=False)}\\)</span>'
+
+
+def test_displayed_equation_has_its_label_as_id_and_a_visible_link() -> None:
+    """The id is the label, the number is a link to it, the formula is a block of MathML."""
+    page = Equations().render(_block(r"Z_t = \sum_s e^{a_{ts}} \label{normaliser}"))
+    assert '<div class="equation" id="normaliser">' in page
+    assert '<a class="equation-number" href="#normaliser"' in page
+    assert ">(1)</a>" in page
+    assert '<math display="block">' in page
+
+
+def test_equations_are_numbered_in_reading_order() -> None:
+    """Numbers count up the page; the ids do not depend on them."""
+    equations = Equations()
+    equations.render(_block(r"a \label{first}") + _inline("x") + _block(r"b \label{second}"))
+    assert equations.numbers == {"first": 1, "second": 2}
+
+
+def test_reference_links_to_its_equation_forward_and_backward() -> None:
+    r"""\eqref becomes a link that shows the number, in prose and as a formula of its own."""
+    page = Equations().render(
+        r"<p>See \eqref{a}.</p>" + _block(r"x \label{a}") + _inline(r"\eqref{a}")
+    )
+    assert page.count('<a class="equation-reference" href="#a">(1)</a>') == 2
+
+
+def test_reference_in_code_is_left_as_it_is_written() -> None:
+    """A page may show the source of a reference."""
+    code = r"<pre><code>\eqref{nowhere}</code></pre>"
+    assert Equations().render(code) == code
+
+
+def test_source_is_kept_as_annotation() -> None:
+    """The LaTeX stays with the formula, without its label."""
+    page = Equations().render(_block(r"a < b & c \label{x}".replace(" & c", "")))
+    assert '<annotation encoding="application/x-tex">a &lt; b</annotation>' in page
+
+
+@pytest.mark.parametrize(
+    ("page", "message"),
+    [
+        (_block(r"\foo{x} \label{a}"), r'bad LaTeX .*Unknown command "\\foo"'),
+        (_block(r"\frac{a \label{a}"), "bad LaTeX"),
+        (_inline(r"\sqrt{"), "bad LaTeX"),
+        (_block(r"x \label{a}") + _block(r"y \label{a}"), "the label 'a' stands twice"),
+        (_block("x"), r"needs one \\label, not 0"),
+        (_block(r"x \label{a} \label{b}"), r"needs one \\label, not 2"),
+        (_block(r"x \label{eq:1}"), "is not made of letters, digits and hyphens"),
+        (r"<p>\eqref{nowhere}</p>", "no equation of this page has this label"),
+    ],
+)
+def test_bad_latex_is_an_error_that_shows_it(page: str, message: str) -> None:
+    """An unknown command, an open brace, a label missing, doubled, misspelt or not there at all."""
+    with pytest.raises(EquationError, match=message):
+        Equations().render(page)
+
+
+def test_font_has_the_glyphs_that_formulas_need() -> None:
+    """Letters, their italics, brackets and the root, each with its stretched forms."""
+    equations = Equations()
+    equations.render(_inline(r"\left(\frac{q}{\sqrt{d_k}}\right) \sum \beta"))
+    cut = TTFont(io.BytesIO(font.cut(equations.characters)))
+    covered = set(cut.getBestCmap())
+    assert {ord(c) for c in "q𝑞𝑑𝑘(∑√𝛽"} <= covered
+    stretched = cut["MATH"].table.MathVariants.VertGlyphCoverage.glyphs
+    assert {cut.getBestCmap()[ord(c)] for c in "(√∑"} <= set(stretched)
+
+
+def test_font_is_the_same_bytes_for_the_same_characters() -> None:
+    """No date and no order of a set gets into the file."""
+    assert font.cut(set("abc∑")) == font.cut(set("∑cba"))
+
+
+def test_quiet_page_shows_the_same_text() -> None:
+    """Spans without a colour and indentation go; code keeps its lines and its coloured words."""
+    page = (
+        "<div>\n\n    <p>one\n  two</p>\n</div>\n"
+        '<pre><span></span><code><span class="kn">import</span><span class="w"> </span>'
+        '<span class="nn">numpy</span>\n\n  <span class="mf">1.0</span></code></pre>'
+    )
+    assert quiet(page) == (
+        '<div>\n<p>one\ntwo</p>\n</div>\n<pre><code><span class="kn">import</span> numpy\n\n'
+        '  <span class="mf">1.0</span></code></pre>'
+    )
