@@ -6,6 +6,7 @@ page.
 """
 
 import logging
+import re
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,8 @@ def _executed(file: Any) -> bool:
 
 def _located(page: Page, error: EquationError) -> PageError:
     """Find the formula in the page's source, so that the message can name its line."""
-    lines = Path(page.file.abs_src_path or "").read_text(encoding="utf-8").splitlines()
-    needle = error.tex.strip().splitlines()[0]
-    line = next((number for number, text in enumerate(lines, 1) if needle in text), None)
+    script = Path(page.file.abs_src_path or "").read_text(encoding="utf-8")
+    prose = re.sub(r"^# ?", "", script, flags=re.MULTILINE)
+    place = prose.rfind(error.tex.strip())
+    line = prose.count("\n", 0, place) + 1 if place >= 0 else None
     return PageError(page.file.src_uri, line, str(error))

@@ -1,10 +1,10 @@
 """Small pages and small sites for the tests of the chain, in folders of their own."""
 
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
-
-import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -28,27 +28,27 @@ def prose(text: str) -> str:
 
 def site(folder: Path, *, hook: bool = True, **extra: object) -> subprocess.CompletedProcess[str]:
     """Build folder/docs strictly with the project's own settings, into folder/site."""
-    loader = type("Loader", (yaml.SafeLoader,), {})
-    loader.add_constructor("!ENV", lambda *_: "")
-    settings = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), loader)  # noqa: S506  # the project's own file, and a safe loader
-    settings |= {"docs_dir": str(folder / "docs"), "site_dir": str(folder / "site")}
-    settings["hooks"] = [str(ROOT / "scripts" / "mkdocs_hook.py")] if hook else []
-    settings["extra"] |= extra
-    del settings["nav"], settings["extra_css"], settings["site_url"]
-    (folder / "mkdocs.yml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    settings = {
+        "INHERIT": str(ROOT / "mkdocs.yml"),
+        "docs_dir": str(folder / "docs"),
+        "site_dir": str(folder / "site"),
+        "hooks": [str(ROOT / "scripts" / "mkdocs_hook.py")] if hook else [],
+        "nav": None,
+        "extra_css": [],
+        "extra": extra,
+    }
+    config = folder / "mkdocs.yml"
+    config.write_text(json.dumps(settings), encoding="utf-8")
+    return mkdocs("build", "--strict", "--config-file", config)
+
+
+def mkdocs(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run MkDocs as the project's commands do."""
     return subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "mkdocs",
-            "build",
-            "--strict",
-            "--config-file",
-            folder / "mkdocs.yml",
-        ],
+        [sys.executable, "-m", "mkdocs", *arguments],
         capture_output=True,
-        text=True,
         encoding="utf-8",
         check=False,
-        cwd=folder,
+        cwd=ROOT,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
     )

@@ -1,0 +1,138 @@
+"""The site itself, built strictly: what is in it, what it weighs, and what it asks of others."""
+
+import gzip
+import re
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import pages
+
+PAGES = ("index.html", "guide/z-form/index.html", "guide/scaling/index.html", "cite/index.html")
+
+
+class Elements(HTMLParser):
+    """Every start tag of a page with its attributes."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep the tag; an attribute without a value counts as empty."""
+        self.found.append((tag, {name: value or "" for name, value in attrs}))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the whole site once."""
+    folder = tmp_path_factory.mktemp("site")
+    build = pages.mkdocs("build", "--strict", "--site-dir", folder)
+    assert build.returncode == 0, build.stderr
+    return folder
+
+
+def _html(site: Path, page: str) -> str:
+    return (site / page).read_text(encoding="utf-8")
+
+
+def _assets(site: Path, page: str) -> set[Path]:
+    """Return the files that a browser loads for a page, the page and its font included."""
+    loaded = {site / page, *site.glob("assets/fonts/*.woff2")}
+    for tag, attributes in Elements(_html(site, page)).found:
+        rel, source = attributes.get("rel", ""), attributes.get("src") or attributes.get("href", "")
+        if (tag in ("script", "img") and "src" in attributes) or rel in ("stylesheet", "icon"):
+            loaded.add((site / page).parent / source.split("?")[0])
+    return {path.resolve() for path in loaded}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_asks_nothing_of_other_servers(page: str, site: Path) -> None:
+    """Everything a page loads is a file of the site."""
+    for path in _assets(site, page):
+        assert path.is_relative_to(site.resolve())
+        assert path.exists()
+    for style in site.rglob("*.css"):
+        assert not re.search(r"url\([\"']?https?:", style.read_text(encoding="utf-8")), style
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_is_light(page: str, site: Path) -> None:
+    """HTML is at most 40 kB, compressed 9 kB; all that a first visit loads at most 450 kB."""
+    html = (site / page).read_bytes()
+    assert len(html) <= 40_000
+    assert len(gzip.compress(html, 9, mtime=0)) <= 9_000
+    assert sum(path.stat().st_size for path in _assets(site, page)) <= 450_000
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_mathematics_needs_no_script(page: str, site: Path) -> None:
+    """Formulas are MathML in the page; the only script is the theme's own."""
+    scripts = [
+        a["src"] for tag, a in Elements(_html(site, page)).found if tag == "script" and "src" in a
+    ]
+    assert [re.sub(r"\.\w+\.", ".", Path(source).name) for source in scripts] == ["bundle.min.js"]
+    assert "katex" not in _html(site, page).lower()
+    assert "mathjax" not in _html(site, page).lower()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_formula_is_left_as_source(page: str, site: Path) -> None:
+    """No TeX is on the page but in annotations and in BibTeX."""
+    text = re.sub(
+        r"<annotation.*?</annotation>|<pre>.*?</pre>", "", _html(site, page), flags=re.DOTALL
+    )
+    for raw in ("\\(", "\\[", "\\frac", "\\eqref", "\\label", "$$", "arithmatex"):
+        assert raw not in text
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_displayed_equation_has_an_address(page: str, site: Path) -> None:
+    """Each block formula stands in an element with an id that is a word, and a link to it."""
+    html = _html(site, page)
+    labels = re.findall(r'<div class="equation" id="([A-Za-z][A-Za-z0-9-]*)">', html)
+    assert len(labels) == html.count('display="block"')
+    assert all(f'class="equation-number" href="#{label}"' in html for label in labels)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_ids_are_unique(page: str, site: Path) -> None:
+    """An address leads to one place."""
+    ids = Counter(a["id"] for _, a in Elements(_html(site, page)).found if "id" in a)
+    assert [name for name, count in ids.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_ends_with_how_to_run_and_cite_it(page: str, site: Path) -> None:
+    """Command, versions and a BibTeX entry stand on every executed page."""
+    end = _html(site, page).partition('id="run-and-cite-this-page"')[2]
+    assert "python docs/" in end
+    assert "It ran with Python 3." in end
+    assert "@misc{attnref-" in end
+
+
+def test_figures_have_a_title_and_a_description(site: Path) -> None:
+    """Each figure is an SVG that names and describes itself, in colours the page can set."""
+    figures = [f for page in PAGES for f in re.findall(r"<figure>.*?</figure>", _html(site, page))]
+    assert len(figures) >= 2
+    for figure in figures:
+        assert re.search(r"<title id=[^>]+>\w", figure)
+        assert re.search(r"<desc id=[^>]+>\w", figure)
+        assert "var(--figure-" in figure
+    raster = [path.name for ending in ("png", "jpg", "webp") for path in site.rglob(f"*.{ending}")]
+    assert raster == ["favicon.png"]
+
+
+def test_derivations_are_shown_step_by_step(site: Path) -> None:
+    """The records stand on their pages, each step with an address under the record's tag."""
+    for page, tag in (("guide/z-form/index.html", "ZFRM"), ("guide/scaling/index.html", "VDOT")):
+        steps = re.findall(rf'class="equation" id="{tag}-[a-z-]+"', _html(site, page))
+        assert len(steps) >= 5
+
+
+def test_published_address_is_one_setting(site: Path) -> None:
+    """Without it, no page names an address of its own."""
+    assert 'rel="canonical"' not in "".join(_html(site, page) for page in PAGES)
