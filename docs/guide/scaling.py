@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Why divide by √dₖ
+# # Why divide by $\sqrt{d_k}$
 #
 # By the end of this page you can say what the division does, prove it, and name what the proof needs.
 #
@@ -63,21 +63,21 @@ for d in (2, 4, 16, 64, 256):
 from attnref import softmax
 
 raw = np.array([20.0, -10.0, 5.0])
-for scores in (raw, raw / 8):
-    p = softmax(scores)
+for a in (raw, raw / 8):
+    p = softmax(a)
     jacobian = np.diag(p) - np.outer(p, p)
-    print(f"scores {scores}")
-    print(f"  weights {np.array2string(p, precision=8, suppress_small=True)}")
-    print(f"  largest entry of the Jacobian {np.abs(jacobian).max():.2e}")
+    print("scores          ", " ".join(f"{x:10.4f}" for x in a))
+    print("weights         ", " ".join(f"{x:10.8f}" for x in p))
+    print(f"largest Jacobian {np.abs(jacobian).max():10.8f}")
 
 # %% [markdown]
-# Undivided, the first key takes everything but `{python} f"{1 - softmax(raw)[0]:.1e}"`. The Jacobian,
-# $\partial p_i/\partial a_j = p_i(\delta_{ij} - p_j)$, says how the weights answer to a change of the
-# scores, and here nothing larger than `{python} f"{softmax(raw)[0] * (1 - softmax(raw)[0]):.1e}"`
-# gets through: a layer like this can hardly learn where else to look. Divided, the weights are
-# `{python} ", ".join(f"{p:.2f}" for p in softmax(raw / 8))`, and changes get through.
+# Undivided, the first key takes all but `{python} f"{1e7 * (1 - softmax(raw)[0]):.0f}"` parts in ten
+# million. The Jacobian, $\partial p_i/\partial a_j = p_i(\delta_{ij} - p_j)$, says how the weights
+# answer to a change of the scores, and here no entry is larger than that: a layer in this state can
+# hardly learn to look elsewhere. Divided, the weights are
+# `{python} ", ".join(f"{x:.2f}" for x in softmax(raw / 8))`, and changes get through.
 #
-# The same in a picture: 16 random keys, and the share of the one that fits best.
+# In a picture: 16 random keys, and the weight of the one that fits best.
 
 # %% tags=["hide-input"]
 from attnref.figures import ACCENT, CATEGORIES, MUTED, Figure
@@ -131,10 +131,11 @@ mean, variance = Fraction(1, 2), Fraction(1, 12)
 per_entry = variance * variance + mean**2 * variance + mean**2 * variance
 q, k = np.random.default_rng(2).random((2, N, 64))
 scaled = (q * k).sum(axis=1) / np.sqrt(64)
+print("            variance     mean")
 print(
-    f"proved:   variance {per_entry} = {float(per_entry):.4f}   mean √64/4 = {np.sqrt(64) / 4}"
+    f"proved      {float(per_entry):8.4f} {np.sqrt(64) / 4:8.4f}   {per_entry} and √64/4"
 )
-print(f"measured: variance {scaled.var():.4f}            mean {scaled.mean():.2f}")
+print(f"measured    {scaled.var():8.4f} {scaled.mean():8.4f}")
 
 # %% [markdown]
 # Divided by $\sqrt{d_k}$, such scores spread far less than 1, and their common mean cancels in

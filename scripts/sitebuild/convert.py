@@ -68,11 +68,11 @@ def _display(data: dict[str, str]) -> str:
 
 
 def _title(body: str) -> tuple[str, str]:
-    """Return the page's heading and the paragraph that follows it, as plain text."""
+    """Return the page's heading, and the paragraph that follows it as plain text."""
     heading = re.search(r"^# (?P<title>.+)\n+(?P<first>(?:.+\n?)+)", body, re.MULTILINE)
     if not heading:
         return "", ""
-    return _plain(heading["title"]), _plain(heading["first"])
+    return heading["title"].strip(), _plain(heading["first"])
 
 
 def _plain(markdown: str) -> str:

@@ -8,7 +8,10 @@ from functools import cache
 from pathlib import Path
 
 from fontTools import subset
+from fontTools.pens.transformPen import TransformPen
+from fontTools.pens.ttGlyphPen import TTGlyphPen
 from fontTools.ttLib import TTFont
+from fontTools.ttLib.tables.otTables import MathGlyphVariantRecord
 
 # Found, not imported: all that is wanted of ziamath is the font file in its wheel.
 _ZIAMATH = importlib.util.find_spec("ziamath")
@@ -42,10 +45,41 @@ def _cut(wanted: str) -> bytes:
     cutter = subset.Subsetter(options)
     cutter.populate(text=wanted)
     cutter.subset(font)
+    _keep_roots_narrow(font)
     font.flavor = "woff2"
     file = io.BytesIO()
     font.save(file)
     return file.getvalue()
+
+
+def _keep_roots_narrow(font: TTFont) -> None:
+    """Give the taller root signs the width of the smallest, by stretching it upwards.
+
+    Chromium reserves for every root the width of the widest sign the font could need: a gap of 0.4 em
+    after each √d_k. The signs differ in width by design, so the taller ones are drawn anew.
+    """
+    variants = font["MATH"].table.MathVariants
+    name = font.getBestCmap()[ord("√")]
+    root = variants.VertGlyphConstruction[variants.VertGlyphCoverage.glyphs.index(name)]
+    parts = [record.glyph for record in root.GlyphAssembly.PartRecords]
+    root.GlyphAssembly = None
+    small, *taller = root.MathGlyphVariantRecord
+    for part, height in zip(parts, (4000, 6000, 8000), strict=True):
+        taller.append(MathGlyphVariantRecord())
+        taller[-1].VariantGlyph, taller[-1].AdvanceMeasurement = part, height
+    for record in taller:
+        _stretch(font, name, record.VariantGlyph, record.AdvanceMeasurement / small.AdvanceMeasurement)
+    root.MathGlyphVariantRecord = [small, *taller]
+    root.VariantCount = len(root.MathGlyphVariantRecord)
+
+
+def _stretch(font: TTFont, source: str, target: str, factor: float) -> None:
+    """Draw the target glyph as the source, this much taller, hanging from the same line."""
+    glyphs, widths = font["glyf"], font["hmtx"]
+    pen = TTGlyphPen(None)
+    top = glyphs[source].yMax
+    glyphs[source].draw(TransformPen(pen, (1, 0, 0, factor, 0, top - factor * top)), glyphs)
+    glyphs[target], widths[target] = pen.glyph(), widths[source]
 
 
 def _italic(character: str) -> str:
