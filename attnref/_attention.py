@@ -9,7 +9,6 @@ dtype of the query.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attnref import _checks
 from attnref._typing import Floats, Mask
@@ -40,7 +39,7 @@ def scores(query: Floats, key: Floats, *, scale: float | None = None) -> Floats:
     _checks.floating(np.ndarray, query=query, key=key)
     _checks.scores_shape(query, key)
     beta = _checks.scale(scale, query)
-    with np.errstate(invalid="ignore", over="ignore"):
+    with np.errstate(all="ignore"):
         return (beta * (_wide(query) @ _wide(key).mT)).astype(query.dtype)
 
 
@@ -67,9 +66,10 @@ def softmax(scores: Floats, *, mask: Mask | None = None) -> Floats:
     """
     _check_scores(scores, mask)
     allowed = _allowed(scores, mask)
-    _, exponentials, z = _exponentials(scores, allowed)
-    weights = np.divide(exponentials, z, out=np.zeros_like(exponentials), where=allowed)
-    return weights.astype(scores.dtype)
+    with np.errstate(invalid="ignore", under="ignore"):
+        _, exponentials, z = _exponentials(scores, allowed)
+        weights = np.divide(exponentials, z, out=np.zeros_like(exponentials), where=allowed)
+        return weights.astype(scores.dtype)
 
 
 def log_partition(scores: Floats, *, mask: Mask | None = None) -> Floats:
@@ -94,8 +94,8 @@ def log_partition(scores: Floats, *, mask: Mask | None = None) -> Floats:
     10.0
     """
     _check_scores(scores, mask)
-    m, _, z = _exponentials(scores, _allowed(scores, mask))
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
+        m, _, z = _exponentials(scores, _allowed(scores, mask))
         return (m + np.log(z))[..., 0].astype(scores.dtype)
 
 
@@ -127,7 +127,8 @@ def attention_weights(
     """
     _checks.floating(np.ndarray, query=query, key=key)
     _check_mask(mask, _checks.scores_shape(query, key))
-    return softmax(scores(_wide(query), _wide(key), scale=scale), mask=mask).astype(query.dtype)
+    with np.errstate(invalid="ignore", under="ignore"):
+        return softmax(scores(_wide(query), _wide(key), scale=scale), mask=mask).astype(query.dtype)
 
 
 def attention(
@@ -168,12 +169,13 @@ def attention(
     _checks.floating(np.ndarray, query=query, key=key, value=value)
     shape = _checks.attention_shape(query, key, value)
     _check_mask(mask, shape)
-    a = np.broadcast_to(scores(_wide(query), _wide(key), scale=scale), shape)
-    weights = softmax(a, mask=mask)
-    return _weighted_sum(weights, _wide(value), _allowed(a, mask)).astype(query.dtype)
+    with np.errstate(invalid="ignore", under="ignore"):
+        a = np.broadcast_to(scores(_wide(query), _wide(key), scale=scale), shape)
+        weights = softmax(a, mask=mask)
+        return _weighted_sum(weights, _wide(value), _allowed(a, mask)).astype(query.dtype)
 
 
-def _wide(array: Floats) -> NDArray[np.float64]:
+def _wide(array: Floats) -> Floats:
     return np.asarray(array, dtype=np.float64)
 
 
@@ -191,28 +193,28 @@ def _check_mask(mask: Mask | None, scores_shape: tuple[int, ...]) -> None:
 
 def _allowed(scores: Floats, mask: Mask | None) -> Mask:
     """Say which keys take part: a score of −∞ is a key that is masked."""
-    present: Mask = scores != -np.inf
-    return present if mask is None else present & mask
+    present: Mask = np.asarray(scores) != -np.inf
+    return present if mask is None else present & np.asarray(mask)
 
 
 def _exponentials(scores: Floats, allowed: Mask) -> tuple[Floats, Floats, Floats]:
     """Return m, exp(a − m) and Z = Σ exp(a − m), each row with its own reference exponent m.
 
     Any finite m gives the same weights; the largest allowed score keeps exp from overflowing.
-    Whether a row is empty is asked of the mask and never of the maximum, which a NaN would decide wrongly.
+    Emptiness is asked of what is allowed, never of the maximum, which a NaN would decide wrongly.
     """
     a = _wide(scores)
     largest = np.max(a, axis=-1, keepdims=True, where=allowed, initial=-np.inf)
     m = np.where(allowed.any(axis=-1, keepdims=True), largest, 0)
-    with np.errstate(invalid="ignore"):
-        exponentials = np.exp(np.where(allowed, a - m, -np.inf))
+    exponentials = np.exp(np.where(allowed, a - m, -np.inf))
     return m, exponentials, exponentials.sum(axis=-1, keepdims=True)
 
 
 def _weighted_sum(weights: Floats, value: Floats, allowed: Mask) -> Floats:
-    """Add up p_ts v_s, pair by pair if a value is not finite: 0·NaN would let a masked key in."""
-    if np.isfinite(value).all():
-        return weights @ value
-    pairs = np.where(allowed[..., np.newaxis], value[..., np.newaxis, :, :], 0)
-    with np.errstate(invalid="ignore"):
-        return np.asarray((weights[..., np.newaxis] * pairs).sum(axis=-2))
+    """Add up p_ts v_s, what is not finite only where allowed: 0·NaN would let a masked key in."""
+    finite = np.isfinite(value)
+    output = weights @ np.where(finite, value, 0)
+    wild = np.where(finite, 0, value)
+    for s in np.flatnonzero(~finite.all(axis=(*range(value.ndim - 2), -1))):
+        output += np.where(allowed[..., [s]], weights[..., [s]] * wild[..., [s], :], 0)
+    return output

@@ -50,17 +50,16 @@ def boolean(kind: type, mask: Array) -> None:
 def scale(value: float | None, query: Array) -> float:
     """Return the scale: 1/√d_k unless one is given."""
     if value is None:
-        d_k = query.shape[-1]
-        if d_k == 0:
-            raise ValueError(
-                f"query has d_k = 0, where 1/√d_k is undefined: give scale (query {shape(query)})"
-            )
-        return 1 / math.sqrt(d_k)
+        return _default_scale(query)
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"scale must be a real number or None, not {type(value).__name__}")
-    if not math.isfinite(value):
-        raise ValueError(f"scale must be finite, not {value}")
-    return float(value)
+    try:
+        beta = float(value)
+    except OverflowError:  # an integer or a fraction beyond every float
+        beta = math.inf if value > 0 else -math.inf
+    if not math.isfinite(beta):
+        raise ValueError(f"scale must be finite, not {beta}")
+    return beta
 
 
 def scores_shape(query: Array, key: Array) -> Shape:
@@ -149,23 +148,36 @@ def _require_kind(kind: type, name: str, array: object) -> None:
         )
 
 
+def _default_scale(query: Array) -> float:
+    d_k = query.shape[-1]
+    if d_k == 0:
+        raise ValueError(
+            f"query has d_k = 0, where 1/√d_k is undefined: give scale (query {shape(query)})"
+        )
+    return 1 / math.sqrt(d_k)
+
+
 def diagonal(L: int, S: int, align: str | None, offset: int | None) -> int:
     """Return the offset of a causal diagonal: key j is visible to query i where j ≤ i + offset."""
     size("L", L)
     size("S", S)
     if align is not None and offset is not None:
         raise ValueError(f"give align or offset, not both: align {align!r}, offset {offset}")
-    if offset is not None:
-        integer("offset", offset)
-        return offset
+    if offset is None:
+        return _corner(int(L), int(S), align)
+    integer("offset", offset)
+    # Beyond the corners a row sees all or nothing, and no integer is too large for an array.
+    return min(max(int(offset), -int(L)), int(S))
+
+
+def _corner(L: int, S: int, align: str | None) -> int:
+    if align not in (None, "upper-left", "lower-right"):
+        raise ValueError(f"align must be 'upper-left' or 'lower-right', not {align!r}")
     if align is None and L != S:
         raise ValueError(
             f"align must be 'upper-left' or 'lower-right' (or give offset) where L ≠ S: {L} ≠ {S}"
         )
-    corners = {None: 0, "upper-left": 0, "lower-right": S - L}
-    if align not in corners:
-        raise ValueError(f"align must be 'upper-left' or 'lower-right', not {align!r}")
-    return corners[align]
+    return S - L if align == "lower-right" else 0
 
 
 def size(name: str, value: int) -> None:

@@ -46,5 +46,5 @@ def causal(
            [1, 1, 0, 0]])
     """
     diagonal = _checks.diagonal(L, S, align, offset)
-    mask: Mask = np.arange(S) <= np.arange(L)[:, np.newaxis] + diagonal
+    mask: Mask = np.arange(int(S)) <= np.arange(int(L))[:, np.newaxis] + diagonal
     return mask

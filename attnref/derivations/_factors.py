@@ -1,0 +1,111 @@
+"""A term of a sum: factors under open indices, brought together, then closed again.
+
+This is where the laws of finite sums are: distributivity and renaming when a product of sums is
+opened, δ when it is contracted, linearity when the factors without an index leave the sum, and
+Σ_{i=1}^n 1 = n for an index that no factor has.
+"""
+
+from collections.abc import Callable, Collection
+from itertools import permutations
+
+from sympy import Dummy, Expr, KroneckerDelta, Mul, Sum, Symbol
+
+from attnref.derivations._rational import OutsideLanguageError
+
+__all__ = ["Factors", "Ranges", "closed", "opened", "renamed"]
+
+Factors = list[Expr]
+Ranges = dict[Expr, Expr]
+"""Each open index with the last value it takes; the first is 1."""
+
+
+class Index(Symbol):  # type: ignore[misc]  # SymPy has no types: its classes are Any
+    """The index of a closed sum: a class of its own, so that no reader's symbol is it."""
+
+    @property
+    def level(self) -> int:
+        """How many sums deep the expression under it is."""
+        return int(self.name.partition(".")[0])
+
+    @property
+    def place(self) -> int:
+        """Which of the indices of its sum it is, from 0."""
+        return int(self.name.partition(".")[2])
+
+
+def renamed(e: Sum) -> tuple[Expr, Ranges]:
+    """Return the summand with a fresh name for each index, and where the indices run."""
+    fresh = {index: Dummy(index.name) for index, *_ in e.limits}
+    if len(fresh) != len(e.limits):
+        raise OutsideLanguageError(f"{e} sums twice over one index")
+    for _, first, last in e.limits:
+        # A bound with an open index (a Dummy by now) would make the order of the sums matter.
+        if first != 1 or not (last.is_integer and last.is_nonnegative) or last.has(Dummy, *fresh):
+            raise OutsideLanguageError(f"{e} does not run from 1 to a fixed whole number")
+    return e.function.xreplace(fresh), {fresh[index]: last for index, _, last in e.limits}
+
+
+def opened(term: Expr, ranges: Ranges, concerned: Callable[[Expr], bool]) -> tuple[Factors, Ranges]:
+    """Split a term into factors, and the sums among them that are concerned into theirs."""
+    factors: Factors = []
+    ranges = dict(ranges)
+    for factor in Mul.make_args(term):
+        base, power = factor.as_base_exp()
+        if not (isinstance(base, Sum) and power.is_Integer and power > 0 and concerned(base)):
+            factors.append(factor)
+            continue
+        for _ in range(power):
+            summand, fresh = renamed(base)
+            factors.extend(Mul.make_args(summand))
+            ranges |= fresh
+    return factors, ranges
+
+
+def closed(factors: Factors, ranges: Ranges) -> Expr:
+    """Sum the product of the factors over all open indices."""
+    factors, ranges = _contracted(factors, ranges)
+    groups = _connected(Mul.make_args(Mul(*factors)), ranges)
+    used = {index for indices, _ in groups for index in indices}
+    lengths = [last for index, last in ranges.items() if index not in used]
+    return Mul(*lengths, *(_group_sum(group, indices, ranges) for indices, group in groups))
+
+
+def _contracted(factors: Factors, ranges: Ranges) -> tuple[Factors, Ranges]:
+    """Let each δ_ij with two open indices of one range do away with i."""
+    for delta in factors:
+        base, power = delta.as_base_exp()
+        if isinstance(base, KroneckerDelta) and power.is_Integer and power > 0:
+            gone, kept = base.args[:2]
+            if gone in ranges and kept in ranges and ranges[gone] == ranges[kept]:
+                rest = [e.xreplace({gone: kept}) for e in factors if e is not delta]
+                return _contracted(rest, {i: last for i, last in ranges.items() if i != gone})
+    return factors, ranges
+
+
+def _connected(factors: Collection[Expr], ranges: Ranges) -> list[tuple[set[Expr], Factors]]:
+    """Group the factors that share open indices."""
+    groups: list[tuple[set[Expr], Factors]] = []
+    for factor in factors:
+        indices, members = factor.free_symbols & ranges.keys(), [factor]
+        for group in [group for group in groups if group[0] & indices]:
+            indices, members = indices | group[0], group[1] + members
+            groups.remove(group)
+        groups.append((indices, members))
+    return groups
+
+
+def _group_sum(factors: Factors, indices: set[Expr], ranges: Ranges) -> Expr:
+    """Sum over indices that hang together, under names that do not depend on the old ones."""
+    summand = Mul(*factors)
+    if not indices:
+        return summand
+    # Sums inside (in a denominator, in an exponent) have lower levels: no name can be captured.
+    level = 1 + max((index.level for index in summand.atoms(Index)), default=0)
+    names = [Index(f"{level}.{place}", integer=True) for place in range(len(indices))]
+    ways = (_named(summand, order, names, ranges) for order in permutations(indices))
+    return min(ways, key=str)
+
+
+def _named(summand: Expr, order: Collection[Expr], names: Collection[Index], ranges: Ranges) -> Sum:
+    limits = [(name, 1, ranges[index]) for index, name in zip(order, names, strict=True)]
+    return Sum(summand.xreplace(dict(zip(order, names, strict=True))), *limits)

@@ -1,0 +1,96 @@
+"""A record as Markdown, for the site and for notebooks."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from attnref.derivations._printing import latex
+from attnref.derivations._text import citation, evidence, status
+from attnref.derivations._verify import verify
+
+if TYPE_CHECKING:
+    from attnref.derivations._record import Law, Record, Step, Variant
+
+__all__ = ["markdown"]
+
+
+def markdown(record: "Record") -> str:
+    """Lay a record out; each displayed equation has a label, its tag and a word."""
+    return "\n\n".join(
+        (
+            f'<div class="derivation" id="{record.tag}" markdown>',
+            _head(record),
+            _boxed("statement", _display(record.tag, "statement", latex(record.statement))),
+            record.summary,
+            _symbols(record),
+            *_laws(record),
+            *(_step(record, step) for step in record.steps),
+            *_closing(record),
+            "</div>",
+        )
+    )
+
+
+def _head(record: "Record") -> str:
+    verdict = verify(record)
+    sizes = ", ".join(f"${latex(size)}$" for size in verdict.sizes)
+    mark = f'<span class="status">{status(verdict, sizes)}</span>'
+    title = f"**{record.tag}** · *{record.title}* · {mark}"
+    return f'<p class="derivation-head" markdown="span">{title}</p>'
+
+
+def _boxed(kind: str, *blocks: str) -> str:
+    return "\n\n".join((f'<div class="{kind}" markdown>', *blocks, "</div>"))
+
+
+def _display(tag: str, word: str, formula: str) -> str:
+    return f"$$\n{formula} \\label{{{tag}-{word}}}\n$$"
+
+
+def _symbols(record: "Record") -> str:
+    parts = (f"${latex(q.symbol)} {q.domain}$ {q.meaning}" for q in record.symbols)
+    return f"Symbols: {'; '.join(parts)}."
+
+
+def _laws(record: "Record") -> Iterator[str]:
+    own = record.definitions + record.assumptions
+    groups = {
+        "Definitions": record.definitions,
+        "Assumptions": record.assumptions,
+        "From other records": [law for law in record.laws if law not in own],
+    }
+    for title, laws in groups.items():
+        if laws:
+            yield f"{title}:"
+            yield "\n".join(_law(record, law) for law in laws)
+
+
+def _law(record: "Record", law: "Law") -> str:
+    equalities = ", ".join(f"${latex(equality)}$" for equality in law.equalities)
+    used = ", ".join(step.name for step in record.steps if law.name in step.using)
+    return f"- *{law.name}*: {equalities}, {law.words}. Used in: {used}."
+
+
+def _step(record: "Record", step: "Step") -> str:
+    left = latex(record.statement.lhs) if step is record.steps[0] else ""
+    formula = f"{left} = {latex(step.expression)}".strip()
+    using = f" By {', '.join(f'*{name}*' for name in step.using)}." if step.using else ""
+    return _boxed("step", _display(record.tag, step.name, formula), step.reason + using)
+
+
+def _closing(record: "Record") -> Iterator[str]:
+    yield "Refused by the same check:"
+    yield "\n".join(map(_variant, record.variants))
+    if record.remark:
+        yield record.remark
+    yield (
+        "Sources: "
+        + "; ".join(f"{s.work}, {s.locator} ({evidence(s)})" for s in record.sources)
+        + "."
+    )
+    yield f"Cite: {citation(record)}."
+
+
+def _variant(variant: "Variant") -> str:
+    wrong = "" if variant.expression is None else f"$= {latex(variant.expression)}$. "
+    withheld = f" without *{', '.join(variant.withheld)}*" if variant.withheld else ""
+    return f"- *{variant.name}* (step {variant.step}{withheld}): {wrong}{variant.why}"

@@ -1,0 +1,150 @@
+"""The check of a record: each step from the one before it, by the laws it names and no others."""
+
+import time
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from sympy import Expr, Sum, Symbol
+
+from attnref.derivations._problems import problems_of
+from attnref.derivations._proof import Finding, Outcome, prove
+
+if TYPE_CHECKING:
+    from attnref.derivations._record import Record, Step, Variant
+
+__all__ = ["NotProvedError", "Result", "Verdict", "check", "verify"]
+
+_REFUSALS = (Outcome.NOT_EQUAL, Outcome.MAY_DIVIDE_BY_ZERO)
+"""A variant that is merely outside the language has not been refused for being wrong."""
+
+
+class NotProvedError(AssertionError):
+    """A record that its own check does not accept."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a step (good: proved) or of a wrong variant (good: refused)."""
+
+    name: str
+    good: bool
+    finding: Finding
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The result of checking a record.
+
+    Arguments:
+        tag: the record's.
+        steps: one result a step.
+        variants: one result a wrong variant.
+        problems: what else is wrong with the record, in words.
+        sizes: the sizes the proof holds for all values of.
+        general: no sum has a number for its length.
+        seconds: how long the check took.
+    """
+
+    tag: str
+    steps: tuple[Result, ...]
+    variants: tuple[Result, ...]
+    problems: tuple[str, ...]
+    sizes: tuple[Symbol, ...]
+    general: bool
+    seconds: float
+
+    @property
+    def proved(self) -> bool:
+        """Every step proved, every wrong variant refused, nothing else amiss."""
+        return not self.problems and all(result.good for result in self.steps + self.variants)
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """What is wrong, a line each."""
+        steps = (
+            f"step {r.name} is not proved: {_line(r.finding)}" for r in self.steps if not r.good
+        )
+        variants = (
+            f"variant {r.name} is not refused: {_line(r.finding)}"
+            for r in self.variants
+            if not r.good
+        )
+        return (*self.problems, *steps, *variants)
+
+
+@cache  # a page shows the record, its status and its citation; records and expressions are frozen
+def verify(record: "Record") -> Verdict:
+    """Check a record. A wrong one is reported, not raised.
+
+    Arguments:
+        record: any record.
+
+    Returns:
+        The verdict, step by step.
+
+    >>> from attnref.derivations import get
+    >>> verify(get("ZFRM")).proved
+    True
+    """
+    start = time.perf_counter()
+    steps = tuple(_check_step(record, step) for step in record.steps)
+    variants = tuple(_check_variant(record, variant) for variant in record.variants)
+    unproved = (f"{used.tag} is not proved" for used in record.uses if not verify(used).proved)
+    problems = (*problems_of(record), *unproved)
+    sizes = tuple(quantity.symbol for quantity in record.symbols if _is_size(quantity.symbol))
+    general = not any(last.is_Number for sigma in _sums(record) for *_, last in sigma.limits)
+    seconds = time.perf_counter() - start
+    return Verdict(record.tag, steps, variants, problems, sizes, general, seconds)
+
+
+def check(record: "Record") -> Verdict:
+    """Check a record, and raise NotProvedError unless it is proved."""
+    verdict = verify(record)
+    if not verdict.proved:
+        raise NotProvedError("\n".join((f"{record.tag} is not proved:", *verdict.failures)))
+    return verdict
+
+
+def _check_step(record: "Record", step: "Step") -> Result:
+    finding = _finding(record, step.name, step.expression, step.using)
+    return Result(step.name, finding.outcome is Outcome.PROVED, finding)
+
+
+def _check_variant(record: "Record", variant: "Variant") -> Result:
+    step = next((step for step in record.steps if step.name == variant.step), None)
+    if step is None:
+        outside = Finding(Outcome.OUTSIDE, f"there is no step {variant.step}")
+        return Result(variant.name, False, outside)
+    expression = step.expression if variant.expression is None else variant.expression
+    using = tuple(name for name in step.using if name not in variant.withheld)
+    finding = _finding(record, step.name, expression, using)
+    return Result(variant.name, finding.outcome in _REFUSALS, finding)
+
+
+def _finding(record: "Record", step: str, expression: Expr, using: tuple[str, ...]) -> Finding:
+    laws = {law.name: law for law in record.laws}
+    unknown = [name for name in using if name not in laws]
+    if unknown:
+        return Finding(Outcome.OUTSIDE, f"it uses {', '.join(unknown)}, which no law is called")
+    return prove(_before(record, step), expression, [laws[name] for name in using])
+
+
+def _before(record: "Record", name: str) -> Expr:
+    """Return the expression that a step starts from."""
+    place = [step.name for step in record.steps].index(name)
+    return record.steps[place - 1].expression if place else record.statement.lhs
+
+
+def _sums(record: "Record") -> set[Sum]:
+    expressions = [record.statement, *(step.expression for step in record.steps)]
+    expressions += [equality for law in record.laws for equality in law.equalities]
+    return set[Sum]().union(*(expression.atoms(Sum) for expression in expressions))
+
+
+def _is_size(symbol: Expr) -> bool:
+    return isinstance(symbol, Symbol) and bool(symbol.is_integer and symbol.is_positive)
+
+
+def _line(finding: Finding) -> str:
+    return f"{finding.outcome.value}: {finding.detail}" if finding.detail else finding.outcome.value

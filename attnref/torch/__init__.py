@@ -1,0 +1,40 @@
+"""The Torch side of attnref: the same names, parameters, order and defaults, differentiable.
+
+It shares with the NumPy side the rules of entry and nothing else, so that each can witness against
+the other. Inside, everything is float64 and is rounded once, to the dtype of the query.
+
+>>> import torch
+>>> query = torch.tensor([[1.0, 0.0]], requires_grad=True)
+>>> key = value = torch.tensor([[1.0, 0.0], [-1.0, 0.0]])
+>>> attention(query, key, value, scale=0.0).sum().backward()
+>>> query.grad
+tensor([[0., 0.]])
+"""
+
+try:
+    from attnref.torch import masks
+    from attnref.torch._attention import (
+        attention,
+        attention_weights,
+        log_partition,
+        scores,
+        softmax,
+    )
+    from attnref.torch._expanded import expanded_attention
+except ModuleNotFoundError as error:
+    if error.name != "torch":
+        raise
+    raise ImportError(
+        'attnref.torch needs PyTorch, which is not installed: pip install "attnref[torch]"',
+        name="torch",
+    ) from None
+
+__all__ = [
+    "attention",
+    "attention_weights",
+    "expanded_attention",
+    "log_partition",
+    "masks",
+    "scores",
+    "softmax",
+]

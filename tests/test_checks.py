@@ -1,0 +1,454 @@
+"""What may not enter: every raise on the NumPy side is read, message and all."""
+
+import ast
+import inspect
+import re
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attnref import (
+    _attention,
+    _checks,
+    _expanded,
+    attention,
+    attention_weights,
+    expanded_attention,
+    log_partition,
+    masks,
+    scores,
+    softmax,
+)
+from samples import D_K, D_V, B, H, L, S, normal, random_mask
+
+Call = Callable[[], object]
+
+q, k, v = normal(L, D_K), normal(S, D_K), normal(S, D_V)
+FLOATS = re.escape("('float16', 'bfloat16', 'float32', 'float64')")
+
+
+def of_kind(wrong: Any, **options: Any) -> dict[str, Call]:
+    """Return the calls that take a wrong query, by the function's name."""
+    return {
+        "scores": lambda: scores(wrong, k, **options),
+        "attention_weights": lambda: attention_weights(wrong, k, **options),
+        "attention": lambda: attention(wrong, k, v, **options),
+        "expanded_attention": lambda: expanded_attention(wrong, k, v, **options),
+    }
+
+
+def of_key(wrong: Any) -> dict[str, Call]:
+    """Return the calls that take a wrong key, by the function's name."""
+    return {
+        "scores": lambda: scores(q, wrong),
+        "attention_weights": lambda: attention_weights(q, wrong),
+        "attention": lambda: attention(q, wrong, v),
+        "expanded_attention": lambda: expanded_attention(q, wrong, v),
+    }
+
+
+def of_value(wrong: Any) -> dict[str, Call]:
+    """Return the calls that take a wrong value, by the function's name."""
+    return {
+        "attention": lambda: attention(q, k, wrong),
+        "expanded_attention": lambda: expanded_attention(q, k, wrong),
+    }
+
+
+def of_mask(wrong: Any) -> dict[str, Call]:
+    """Return the calls that take a wrong mask, by the function's name."""
+    return {
+        "softmax": lambda: softmax(normal(L, S), mask=wrong),
+        "log_partition": lambda: log_partition(normal(L, S), mask=wrong),
+        "attention_weights": lambda: attention_weights(q, k, mask=wrong),
+        "attention": lambda: attention(q, k, v, mask=wrong),
+        "expanded_attention": lambda: expanded_attention(q, k, v, mask=wrong),
+    }
+
+
+def of_scores(wrong: Any) -> dict[str, Call]:
+    """Return the calls that take wrong scores, by the function's name."""
+    return {"softmax": lambda: softmax(wrong), "log_partition": lambda: log_partition(wrong)}
+
+
+def of_scale(wrong: Any) -> dict[str, Call]:
+    """Return the calls that take a wrong scale, by the function's name."""
+    return of_kind(q, scale=wrong)
+
+
+def causal(*sizes: Any, **options: Any) -> dict[str, Call]:
+    """Return the call of the causal mask."""
+    return {"causal": lambda: masks.causal(*sizes, **options)}
+
+
+# What goes wrong: the calls, the error, and what its message must say.
+WRONG: dict[str, tuple[dict[str, Call], type[Exception], str]] = {
+    # kinds
+    "query a list": (
+        of_kind([[1.0]]),
+        TypeError,
+        r"^query must be a numpy\.ndarray, not builtins\.list$",
+    ),
+    "query a NumPy number": (
+        of_kind(np.float64(1)),
+        TypeError,
+        r"^query must be a numpy\.ndarray, not numpy\.float64$",
+    ),
+    "key None": (
+        of_key(None),
+        TypeError,
+        r"^key must be a numpy\.ndarray, not builtins\.NoneType$",
+    ),
+    "value a tuple": (
+        of_value(((1.0,),)),
+        TypeError,
+        r"^value must be a numpy\.ndarray, not builtins\.tuple$",
+    ),
+    "scores a list": (
+        of_scores([1.0]),
+        TypeError,
+        r"^scores must be a numpy\.ndarray, not builtins\.list$",
+    ),
+    "mask a list": (
+        of_mask([[True] * S] * L),
+        TypeError,
+        r"^mask must be a numpy\.ndarray, not builtins\.list$",
+    ),
+    "mask True": (of_mask(True), TypeError, r"^mask must be a numpy\.ndarray, not builtins\.bool$"),
+    "query masked": (
+        of_kind(np.ma.array(q)),
+        TypeError,
+        r"^query carries a mask of its own \(MaskedArray\).*pass its data, and its mask as mask",
+    ),
+    "value masked": (
+        of_value(np.ma.array(v)),
+        TypeError,
+        r"^value carries a mask of its own \(MaskedArray\)",
+    ),
+    "mask masked": (
+        of_mask(np.ma.array(random_mask(L, S))),
+        TypeError,
+        r"^mask carries a mask of its own \(MaskedArray\)",
+    ),
+    # dtypes
+    "query of integers": (
+        of_kind(q.astype("int64")),
+        TypeError,
+        rf"^query must have a floating dtype {FLOATS}, not int64$",
+    ),
+    "key of complex numbers": (
+        of_key(k.astype("complex128")),
+        TypeError,
+        rf"^key must have a floating dtype {FLOATS}, not complex128$",
+    ),
+    "value of booleans": (
+        of_value(v > 0),
+        TypeError,
+        rf"^value must have a floating dtype {FLOATS}, not bool$",
+    ),
+    "query of objects": (
+        of_kind(q.astype(object)),
+        TypeError,
+        rf"^query must have a floating dtype {FLOATS}, not object$",
+    ),
+    "scores of integers": (
+        of_scores(np.zeros((L, S), dtype="int32")),
+        TypeError,
+        rf"^scores must have a floating dtype {FLOATS}, not int32$",
+    ),
+    "query and key of two dtypes": (
+        {
+            "scores": lambda: scores(q, k.astype("float32")),
+            "attention_weights": lambda: attention_weights(q, k.astype("float32")),
+        },
+        TypeError,
+        r"^query, key must share one dtype: query float64, key float32$",
+    ),
+    "value of another dtype": (
+        of_value(v.astype("float16")),
+        TypeError,
+        r"^query, key, value must share one dtype: query float64, key float64, value float16$",
+    ),
+    "mask of integers": (
+        of_mask(random_mask(L, S).astype("int8")),
+        TypeError,
+        r"^mask must be boolean, True where a query may attend, not int8; "
+        r"numbers to add to the scores are a bias, not a mask$",
+    ),
+    "mask of floats": (
+        of_mask(np.where(random_mask(L, S), 0.0, -np.inf)),
+        TypeError,
+        r"^mask must be boolean.*not float64; numbers to add to the scores are a bias",
+    ),
+    # scale
+    "scale a string": (of_scale("1"), TypeError, r"^scale must be a real number or None, not str$"),
+    "scale True": (of_scale(True), TypeError, r"^scale must be a real number or None, not bool$"),
+    "scale NumPy's True": (
+        of_scale(np.True_),
+        TypeError,
+        r"^scale must be a real number or None, not bool$",
+    ),
+    "scale complex": (
+        of_scale(1j),
+        TypeError,
+        r"^scale must be a real number or None, not complex$",
+    ),
+    "scale an array": (
+        of_scale(np.ones(1)),
+        TypeError,
+        r"^scale must be a real number or None, not ndarray$",
+    ),
+    "scale NaN": (of_scale(float("nan")), ValueError, r"^scale must be finite, not nan$"),
+    "scale +∞": (of_scale(np.float32("inf")), ValueError, r"^scale must be finite, not inf$"),
+    "scale −∞": (of_scale(float("-inf")), ValueError, r"^scale must be finite, not -inf$"),
+    "scale beyond floats": (of_scale(10**9999), ValueError, r"^scale must be finite, not inf$"),
+    "scale below floats": (of_scale(-(10**9999)), ValueError, r"^scale must be finite, not -inf$"),
+    "no scale at d_k = 0": (
+        {
+            "scores": lambda: scores(q[:, :0], k[:, :0]),
+            "attention_weights": lambda: attention_weights(q[:, :0], k[:, :0]),
+            "attention": lambda: attention(q[:, :0], k[:, :0], v),
+            "expanded_attention": lambda: expanded_attention(q[:, :0], k[:, :0], v),
+        },
+        ValueError,
+        rf"^query has d_k = 0, where 1/√d_k is undefined: give scale \(query \({L}, 0\)\)$",
+    ),
+    # shapes
+    "query of one axis": (
+        of_kind(q[0]),
+        ValueError,
+        rf"^query must have at least 2 axes \(…, rows, depth\), not 1: \({D_K},\)$",
+    ),
+    "key of no axis": (
+        of_key(np.array(1.0)),
+        ValueError,
+        r"^key must have at least 2 axes \(…, rows, depth\), not 0: \(\)$",
+    ),
+    "value of one axis": (
+        of_value(v[:, 0]),
+        ValueError,
+        rf"^value must have at least 2 axes \(…, rows, depth\), not 1: \({S},\)$",
+    ),
+    "scores of no axis": (
+        of_scores(np.array(1.0)),
+        ValueError,
+        r"^scores must have at least 1 axis \(…, S\), not 0: \(\)$",
+    ),
+    "query and key of two depths": (
+        of_key(normal(S, D_V)),
+        ValueError,
+        rf"^query and key must share their last axis d_k: {D_K} ≠ {D_V} "
+        rf"\(query \({L}, {D_K}\), key \({S}, {D_V}\)\)$",
+    ),
+    "key and value of two lengths": (
+        of_value(normal(L, D_V)),
+        ValueError,
+        rf"^key and value must share their second-last axis S: {S} ≠ {L} "
+        rf"\(key \({S}, {D_K}\), value \({L}, {D_V}\)\)$",
+    ),
+    "one value for all keys": (
+        of_value(v[:1]),
+        ValueError,
+        rf"^key and value must share their second-last axis S: {S} ≠ 1 ",
+    ),
+    "leading axes of query and key": (
+        {
+            "scores": lambda: scores(normal(B, L, D_K), normal(H, S, D_K)),
+            "attention_weights": lambda: attention_weights(normal(B, L, D_K), normal(H, S, D_K)),
+        },
+        ValueError,
+        rf"^the leading axes of query, key must broadcast: "
+        rf"query \({B}, {L}, {D_K}\), key \({H}, {S}, {D_K}\)$",
+    ),
+    "leading axes of the value": (
+        {
+            "attention": lambda: attention(normal(B, L, D_K), k, normal(H, S, D_V)),
+            "expanded_attention": lambda: expanded_attention(
+                normal(B, L, D_K), k, normal(H, S, D_V)
+            ),
+        },
+        ValueError,
+        rf"^the leading axes of query, key, value must broadcast: query \({B}, {L}, {D_K}\), "
+        rf"key \({S}, {D_K}\), value \({H}, {S}, {D_V}\)$",
+    ),
+    "leading axis of size 0": (
+        {"scores": lambda: scores(normal(0, L, D_K), normal(B, S, D_K))},
+        ValueError,
+        rf"^the leading axes of query, key must broadcast: query \(0, {L}, {D_K}\), "
+        rf"key \({B}, {S}, {D_K}\)$",
+    ),
+    "mask transposed": (
+        of_mask(random_mask(S, L)),
+        ValueError,
+        rf"^mask must broadcast to the scores \(…, L, S\): mask \({S}, {L}\), scores \({L}, {S}\)$",
+    ),
+    "mask with an axis too many": (
+        of_mask(random_mask(B, L, S)),
+        ValueError,
+        rf"^mask must broadcast to .*: mask \({B}, {L}, {S}\), scores \({L}, {S}\)$",
+    ),
+    "mask with an axis of size 1 too many": (
+        of_mask(random_mask(1, L, S)),
+        ValueError,
+        rf"^mask must broadcast to .*: mask \(1, {L}, {S}\), scores \({L}, {S}\)$",
+    ),
+    "mask of size 0": (
+        of_mask(np.ones((L, 0), dtype=bool)),
+        ValueError,
+        rf"^mask must broadcast to .*: mask \({L}, 0\), scores \({L}, {S}\)$",
+    ),
+    "mask that would widen one key": (
+        {"softmax": lambda: softmax(normal(L, 1), mask=random_mask(L, S))},
+        ValueError,
+        rf"^mask must broadcast to .*: mask \({L}, {S}\), scores \({L}, 1\)$",
+    ),
+    # causal masks
+    "L a float": (causal(2.0, 3), TypeError, r"^L must be an integer, not float$"),
+    "S True": (causal(2, True), TypeError, r"^S must be an integer, not bool$"),
+    "S None": (causal(2, None), TypeError, r"^S must be an integer, not NoneType$"),
+    "L negative": (causal(-1, 3), ValueError, r"^L must not be negative: -1$"),
+    "S negative": (causal(3, np.int8(-2)), ValueError, r"^S must not be negative: -2$"),
+    "offset a float": (
+        causal(2, 3, offset=1.0),
+        TypeError,
+        r"^offset must be an integer, not float$",
+    ),
+    "offset True": (
+        causal(2, 3, offset=True),
+        TypeError,
+        r"^offset must be an integer, not bool$",
+    ),
+    "align and offset": (
+        causal(2, 3, align="upper-left", offset=1),
+        ValueError,
+        r"^give align or offset, not both: align 'upper-left', offset 1$",
+    ),
+    "neither align nor offset": (
+        causal(2, 3),
+        ValueError,
+        r"^align must be 'upper-left' or 'lower-right' \(or give offset\) where L ≠ S: 2 ≠ 3$",
+    ),
+    "align unknown": (
+        causal(2, 3, align="top-left"),
+        ValueError,
+        r"^align must be 'upper-left' or 'lower-right', not 'top-left'$",
+    ),
+    "align unknown in a square": (
+        causal(3, 3, align="right"),
+        ValueError,
+        r"^align must be 'upper-left' or 'lower-right', not 'right'$",
+    ),
+    "align a list": (
+        causal(3, 3, align=["upper-left"]),
+        ValueError,
+        r"^align must be 'upper-left' or 'lower-right', not \['upper-left'\]$",
+    ),
+}
+CALLS = [
+    pytest.param(call, error, says, id=f"{what}-{name}")
+    for what, (calls, error, says) in WRONG.items()
+    for name, call in calls.items()
+]
+
+
+@pytest.mark.parametrize(("call", "error", "says"), CALLS)
+def test_checks_name_the_argument_the_rule_and_what_came(
+    call: Call, error: type[Exception], says: str
+) -> None:
+    """A wrong kind is a TypeError, a wrong value a ValueError, and the message says which."""
+    with pytest.raises(error, match=says) as caught:
+        call()
+    assert caught.type is error
+
+
+def raises(module: types.ModuleType) -> set[int]:
+    """Return the lines on which a module's raise statements begin."""
+    tree = ast.parse(inspect.getsource(module))
+    return {node.lineno for node in ast.walk(tree) if isinstance(node, ast.Raise)}
+
+
+def line_that_raised(call: Call) -> int:
+    """Return the line of _checks that raises in this call."""
+    try:
+        call()
+    except (TypeError, ValueError) as error:
+        frames = inspect.getinnerframes(error.__traceback__) if error.__traceback__ else []
+        positions = frames[-1].positions
+        assert frames[-1].filename == _checks.__file__
+        assert positions is not None
+        assert positions.lineno is not None
+        return positions.lineno
+    raise AssertionError("nothing was raised")
+
+
+def test_checks_leave_no_raise_unread() -> None:
+    """The calls above reach every raise of _checks: a new one needs a new row."""
+    reached = {line_that_raised(call) for calls, _, _ in WRONG.values() for call in calls.values()}
+    assert reached == raises(_checks)
+
+
+@pytest.mark.parametrize("module", [_attention, _expanded, masks], ids=lambda m: m.__name__)
+def test_checks_are_the_only_place_that_raises(module: types.ModuleType) -> None:
+    """What may not enter is said in one place, for every function and both array libraries."""
+    assert raises(module) == set()
+
+
+def test_leading_broadcasts_as_numpy_does() -> None:
+    """The broadcast of leading axes is NumPy's, for every pair of small shapes."""
+    sizes = (0, 1, 2, 3)
+    shapes = [(), *((a,) for a in sizes), *((a, b) for a in sizes for b in sizes)]
+    for one in shapes:
+        for other in shapes:
+            arrays = np.empty((*one, 1, 1)), np.empty((*other, 1, 1))
+            try:
+                together = np.broadcast_shapes(one, other)
+            except ValueError:
+                with pytest.raises(ValueError, match="leading axes of x, y"):
+                    _checks.leading(x=arrays[0], y=arrays[1])
+            else:
+                assert _checks.leading(x=arrays[0], y=arrays[1]) == together
+
+
+def test_mask_shape_takes_what_broadcasts_without_enlarging() -> None:
+    """A mask fits where NumPy would broadcast it to the very shape of the scores."""
+    sizes = (0, 1, 2, 3)
+    shapes = [(), *((a,) for a in sizes), *((a, b) for a in sizes for b in sizes)]
+    for target in shapes[len(sizes) + 1 :]:
+        for shape in (*shapes, (1, *target)):
+            mask = np.empty(shape, dtype=bool)
+            try:
+                np.broadcast_to(mask, target)
+            except ValueError:
+                with pytest.raises(ValueError, match="mask must broadcast"):
+                    _checks.mask_shape(mask, target)
+            else:
+                _checks.mask_shape(mask, target)
+
+
+def test_scale_is_a_plain_float() -> None:
+    """Any real number comes back as Python's float; none as 1/√d_k."""
+    values: list[Any] = [2, np.float16(2), np.int8(2), 2.0]
+    for value in values:
+        beta = _checks.scale(value, q)
+        assert type(beta) is float
+        assert beta == 2.0
+    assert _checks.scale(None, normal(L, 16)) == 1 / 4
+
+
+def test_diagonal_is_a_plain_int() -> None:
+    """Whatever integers come in, the offset is Python's int: no sum with it wraps around."""
+    for kind in (int, np.uint8, np.int64):
+        offset = _checks.diagonal(kind(5), kind(3), "lower-right", None)  # type: ignore[arg-type]
+        assert type(offset) is int
+        assert offset == -2
+        assert type(_checks.diagonal(kind(5), kind(3), None, kind(2))) is int  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("code", ["<f2", ">f2", "<f4", ">f4", "<f8", ">f8"])
+def test_dtype_name_is_bare(code: str) -> None:
+    """Byte order is no part of a dtype's name."""
+    name = {"2": "float16", "4": "float32", "8": "float64"}[code[-1]]
+    assert _checks.dtype_name(np.empty(1, dtype=code)) == name
