@@ -232,6 +232,21 @@ def test_key_masked_for_one_query_and_seen_by_another_stays_with_the_other(
     assert_same([dq[blind], dk, dv], rest)
 
 
+@pytest.mark.parametrize("wild", [math.nan, math.inf])
+@pytest.mark.parametrize("function", [softmax, log_partition])
+def test_row_that_is_not_finite_leaves_the_other_rows_their_derivatives(
+    function: Attend, wild: float
+) -> None:
+    """Rows that a loss does not ask for get 0, and those it asks for get theirs, twice."""
+    a = torch.tensor(normal(3, 5))
+    a[1, 2] = wild
+    a.requires_grad_()
+    (gradient,) = torch.autograd.grad(function(a)[[0, 2]].square().sum(), a)
+    assert (gradient[1] == 0).all()
+    assert gradcheck(lambda a: function(a)[[0, 2]], (a,))
+    assert gradgradcheck(lambda a: function(a)[[0, 2]], (a,))
+
+
 @both
 def test_nan_that_is_seen_reaches_the_gradients_of_what_sees_it_and_no_others(
     attend: Attend,

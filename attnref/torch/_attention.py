@@ -63,7 +63,7 @@ def softmax(scores: Tensor, *, mask: Tensor | None = None) -> Tensor:
     >>> softmax(torch.tensor([0.0, 0.0, 9.0]), mask=torch.tensor([True, True, False]))
     tensor([0.5000, 0.5000, 0.0000])
     """
-    _check_scores(scores, mask)
+    _entry.rows(scores, mask)
     return rounded(_weights(scores, _allowed(scores, mask)), scores.dtype)
 
 
@@ -89,7 +89,7 @@ def log_partition(scores: Tensor, *, mask: Tensor | None = None) -> Tensor:
     >>> log_partition(torch.tensor([2.0, 3.0, 5.0]).log()).exp()
     tensor(10.)
     """
-    _check_scores(scores, mask)
+    _entry.rows(scores, mask)
     allowed = _allowed(scores, mask)
     log_z = _guarded.logsumexp(_present(scores, allowed))
     return rounded(log_z.masked_fill(_empty(allowed).squeeze(-1), -torch.inf), scores.dtype)
@@ -172,12 +172,6 @@ def attention(
     return rounded(y.masked_fill(_empty(allowed), 0.0), query.dtype)
 
 
-def _check_scores(scores: Tensor, mask: Tensor | None) -> None:
-    _entry.tensors(mask, scores=scores)
-    _checks.rows(scores=scores)
-    _entry.mask_fits(mask, scores.shape)
-
-
 def _scores(query: Tensor, key: Tensor, scale: float | None) -> Tensor:
     return _checks.scale(scale, query) * _guarded.inner(query.double(), key.double())
 
@@ -194,8 +188,7 @@ def _empty(allowed: Tensor) -> Tensor:
 
 def _present(scores: Tensor, allowed: Tensor) -> Tensor:
     """Take masked scores out before exp; an empty row gets some that do no harm and aren't used."""
-    present = scores.double().masked_fill(~allowed, -torch.inf)
-    return present.masked_fill(_empty(allowed), 0.0)
+    return scores.double().masked_fill(~allowed, -torch.inf).masked_fill(_empty(allowed), 0.0)
 
 
 def _weights(scores: Tensor, allowed: Tensor) -> Tensor:

@@ -13,6 +13,13 @@ def tensors(mask: Tensor | None, **floats: Tensor) -> None:
     _one_device(**floats, **({} if mask is None else {"mask": mask}))
 
 
+def rows(scores: Tensor, mask: Tensor | None) -> None:
+    """Require scores with an axis to normalise along, and a mask that fits them."""
+    tensors(mask, scores=scores)
+    _checks.rows(scores=scores)
+    mask_fits(mask, scores.shape)
+
+
 def mask_fits(mask: Tensor | None, scores_shape: tuple[int, ...]) -> None:
     """Require a mask, where there is one, that broadcasts to the scores."""
     if mask is not None:
