@@ -116,7 +116,7 @@ def attention_weights(
         p, (…, L, S), of the query's dtype.
 
     Raises:
-        TypeError: an array of another kind or dtype, a mask that is not boolean.
+        TypeError: an array, a mask or a scale of another kind or dtype.
         ValueError: shapes that do not fit, or a scale that is not finite.
 
     Source: Vaswani et al. 2017, arXiv:1706.03762, equation 1.
@@ -157,7 +157,7 @@ def attention(
         y, (…, L, d_v), of the query's dtype.
 
     Raises:
-        TypeError: an array of another kind or dtype, a mask that is not boolean.
+        TypeError: an array, a mask or a scale of another kind or dtype.
         ValueError: shapes that do not fit, or a scale that is not finite.
 
     Source: Vaswani et al. 2017, arXiv:1706.03762, equation 1.

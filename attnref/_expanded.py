@@ -34,7 +34,7 @@ def expanded_attention(
         y, (…, L, d_v), of the query's dtype.
 
     Raises:
-        TypeError: an array of another kind or dtype, a mask that is not boolean.
+        TypeError: an array, a mask or a scale of another kind or dtype.
         ValueError: shapes that do not fit, or a scale that is not finite.
 
     Source: derivation ZFRM, `python -m attnref show ZFRM`.

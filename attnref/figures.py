@@ -23,7 +23,7 @@ STYLE: dict[Any, Any] = {  # Matplotlib types its keys one by one
     "axes.spines.right": False,
     "axes.spines.top": False,
     "figure.constrained_layout.use": True,
-    "font.size": 11,
+    "font.size": 10,
     "lines.linewidth": 1.5,
     "svg.fonttype": "none",
     "svg.hashsalt": "attnref",
@@ -33,6 +33,7 @@ STYLE: dict[Any, Any] = {  # Matplotlib types its keys one by one
     "xtick.labelcolor": INK,
     "ytick.labelcolor": INK,
 }
+GEOMETRY = {"d", "x", "y", "transform", "style"}
 SVG = "http://www.w3.org/2000/svg"
 LINK = "{http://www.w3.org/1999/xlink}href"
 
@@ -57,7 +58,7 @@ class Figure:
     """
 
     def __init__(
-        self, title: str, description: str, caption: str, *, width: float = 6.4, height: float = 3.4
+        self, title: str, description: str, caption: str, *, width: float = 4.6, height: float = 2.8
     ) -> None:
         self.title, self.description, self.caption = title, description, caption
         with rc_context(STYLE):
@@ -75,6 +76,7 @@ class Figure:
             self.canvas.savefig(file, format="svg", transparent=True, metadata={"Date": None})
         root = ElementTree.fromstring(file.getvalue())  # noqa: S314  # written a line ago
         _bare(root)
+        _flat(root)
         _name(root, self.title, self.description)
         ElementTree.register_namespace("", SVG)
         return _coloured(ElementTree.tostring(root, encoding="unicode"))
@@ -96,8 +98,27 @@ def _bare(root: ElementTree.Element) -> None:
             element.set("href", element.attrib.pop(LINK))
         if element.get("id") not in used:
             element.attrib.pop("id", None)
-        for attribute in {"d", "x", "y", "transform"} & element.attrib.keys():
-            element.set(attribute, re.sub(r"(\.\d)\d+", r"\1", element.attrib[attribute]))
+        for attribute in GEOMETRY & element.attrib.keys():
+            element.set(attribute, _short(element.attrib[attribute]))
+
+
+def _short(text: str) -> str:
+    """Drop digits below a tenth of a point, and what says nothing or is said by the page."""
+    text = re.sub(r"(\d\.\d)\d+", r"\1", text)
+    text = re.sub(r" font-family: [^;]+;|; stroke-linejoin: miter|rotate\(-0 [^)]*\)", "", text)
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def _flat(element: ElementTree.Element) -> None:
+    """Take the children out of groups that say nothing, and drop paths that paint nothing."""
+    children = list(element)
+    element[:] = []
+    for child in children:
+        _flat(child)
+        if child.tag == f"{{{SVG}}}g" and not child.attrib:
+            element.extend(child)
+        elif child.get("style") != "fill: none":
+            element.append(child)
 
 
 def _name(root: ElementTree.Element, title: str, description: str) -> None:
@@ -105,6 +126,7 @@ def _name(root: ElementTree.Element, title: str, description: str) -> None:
     for attribute in ("width", "height", "version"):
         root.attrib.pop(attribute, None)
     root.attrib |= {
+        "color": INK,
         "font-family": "sans-serif",
         "role": "img",
         "aria-labelledby": f"{slug}-title {slug}-desc",
@@ -116,10 +138,9 @@ def _name(root: ElementTree.Element, title: str, description: str) -> None:
 
 
 def _coloured(svg: str) -> str:
-    names = {INK: "ink", MUTED: "muted", ACCENT: "accent"}
+    svg = svg.replace(f": {INK}", ": currentColor")
+    names = {MUTED: "muted", ACCENT: "accent"}
     names |= {colour: f"category-{n}" for n, colour in enumerate(CATEGORIES, 1)}
     for colour, name in names.items():
         svg = svg.replace(colour, f"var(--figure-{name}, {colour})")
-    svg = re.sub(r" font-family: [^;\"]+;", "", svg)
-    svg = re.sub(r" transform=\"rotate\(-0 [^)]*\)\"| (?=[z\"/])|<defs ?/>", "", svg)
-    return re.sub(r" {2,}", " ", svg)
+    return svg

@@ -8,7 +8,8 @@
 #
 # Give its tag, the version and the statement's fingerprint. The tag never changes and is never used
 # again. The fingerprint is computed from the statement and its assumptions: as long as it is the
-# same, so are they. These are the derivations of this version:
+# same, so are they. These are the derivations of this version, each with a page of its own:
+# [ZFRM](d/ZFRM.py), [VDOT](d/VDOT.py), [VSCL](d/VSCL.py).
 
 # %%
 from attnref.derivations import RECORDS

@@ -182,8 +182,9 @@ def unit(dtype: DTypeLike) -> float:
 def ulp(x: float, dtype: DTypeLike) -> float:
     """Return one unit in the last place of x in dtype, between whose floats x may lie."""
     info = np.finfo(dtype)
-    _, exponent = math.frexp(x)
-    return math.ldexp(1, max(exponent - 1, int(info.minexp)) - info.nmant)
+    least = int(info.minexp)
+    exponent = max(math.frexp(x)[1] - 1, least) if x else least
+    return math.ldexp(1, exponent - info.nmant)
 
 
 def _smallest(dtype: DTypeLike) -> float:

@@ -8,13 +8,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Any
 
 from sympy import Add, Expr, Indexed, IndexedBase, KroneckerDelta, Mul, Pow, Sum, Symbol, exp
 
 from attnref.derivations._finite_sums import Exponential
-from attnref.derivations._operators import Expectation, Inner, Softmax, Variance
+from attnref.derivations._operators import Expectation, Inner, RandomVariable, Softmax, Variance
 
-Array = Mapping[tuple[int, ...], Fraction | int]
+Array = Mapping[Any, Fraction | int]  # tuples of as many indices as there are axes
 
 
 @dataclass(frozen=True)
@@ -24,9 +25,11 @@ class World:
     Arguments:
         numbers: of the symbols, sizes and indices included.
         arrays: of the indexed symbols, by their names and indices from 1.
-        chances: the outcomes of chance: each with its probability and the arrays it decides.
+        chances: the outcomes of chance: each with its probability and the arrays it decides;
+            a random number is an array without indices.
         keys: the length of a row of scores, for softmax.
         depth: the length of a vector, for the inner product.
+        means: those found so far; what chance decides does not change them.
     """
 
     numbers: Mapping[str, Fraction | int] = field(default_factory=dict)
@@ -34,6 +37,7 @@ class World:
     chances: tuple[tuple[Fraction, Mapping[str, Array]], ...] = ()
     keys: int = 0
     depth: int = 0
+    means: dict[object, Fraction] = field(default_factory=dict)
 
     def where(self, name: str, number: Fraction | int) -> "World":
         """Return the same world with one number set."""
@@ -48,6 +52,8 @@ def value(e: Expr, world: World) -> Fraction:
     """Return the exact value."""
     if e.is_Rational:
         return Fraction(e.p, e.q)
+    if isinstance(e, RandomVariable):
+        return Fraction(world.arrays[str(e)][()])
     if isinstance(e, Symbol):
         return Fraction(world.numbers[str(e)])
     if isinstance(e, Indexed):
@@ -100,8 +106,11 @@ def _sum(summand: Expr, limits: list[Expr], world: World) -> Fraction:
 
 
 def _mean(e: Expr, world: World) -> Fraction:
-    terms = (p * value(e, world.outcome(arrays)) for p, arrays in world.chances)
-    return sum(terms, start=Fraction())
+    here = (e, *sorted(world.numbers.items()))
+    if here not in world.means:
+        terms = (p * value(e, world.outcome(arrays)) for p, arrays in world.chances)
+        world.means[here] = sum(terms, start=Fraction())
+    return world.means[here]
 
 
 def _softmax(e: Softmax, world: World) -> Fraction:

@@ -284,6 +284,17 @@ def test_attention_is_linear_in_the_values(attend: Attend) -> None:
 
 
 @both
+@pytest.mark.parametrize("offset", [0.0, 1e2, 1e4, 1e6])
+def test_attention_of_equal_values_is_that_value(attend: Attend, offset: float) -> None:
+    """Weights sum to 1 at any score: no rounding of log Z, however large, is left in them."""
+    # Where all v_s are equal the bound is u (2S + 3) |v|, whatever the scores.
+    query, key = 1 + abs(normal(L, D_K)), offset + normal(S, D_K)
+    value = np.broadcast_to(normal(D_V), (S, D_V))
+    truth = oracle.attention(query, key, value)
+    oracle.assert_within(attend(query, key, value), truth.output)
+
+
+@both
 @every_dtype
 def test_attention_lies_in_the_hull_of_the_allowed_values(attend: Attend, dtype: str) -> None:
     """No output is below the least or above the greatest value that its query may see."""

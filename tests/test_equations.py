@@ -2,6 +2,7 @@
 
 import html
 import io
+from pathlib import Path
 
 import pytest
 from fontTools.ttLib import TTFont
@@ -101,3 +102,21 @@ def test_quiet_page_shows_the_same_text() -> None:
         '<div>\n<p>one\ntwo</p>\n</div>\n<pre><code><span class="kn">import</span> numpy\n\n'
         '  <span class="mf">1.0</span></code></pre>'
     )
+
+
+def test_font_reserves_no_more_for_a_root_than_its_sign_is_wide() -> None:
+    """All signs of a root share one width: a browser that reserves the widest leaves no gap."""
+    cut = TTFont(io.BytesIO(font.cut(set("d"))))
+    name = cut.getBestCmap()[ord("√")]
+    variants = cut["MATH"].table.MathVariants
+    root = variants.VertGlyphConstruction[variants.VertGlyphCoverage.glyphs.index(name)]
+    signs = [record.VariantGlyph for record in root.MathGlyphVariantRecord]
+    assert root.GlyphAssembly is None
+    assert len(signs) > 5
+    assert {cut["hmtx"][sign][0] for sign in signs} == {cut["hmtx"][name][0]}
+
+
+def test_remembered_font_is_the_one_that_would_be_cut(tmp_path: Path) -> None:
+    """What is remembered depends on the characters; another set is another file."""
+    assert font.cut(set("ab"), tmp_path) == font.cut(set("ab"), tmp_path) == font.cut(set("ab"))
+    assert font.cut(set("abc"), tmp_path) == font.cut(set("abc"))

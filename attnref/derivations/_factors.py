@@ -35,14 +35,18 @@ class Index(Symbol):  # type: ignore[misc]  # SymPy has no types: its classes ar
 
 def renamed(e: Sum) -> tuple[Expr, Ranges]:
     """Return the summand with a fresh name for each index, and where the indices run."""
-    fresh = {index: Dummy(index.name) for index, *_ in e.limits}
-    if len(fresh) != len(e.limits):
-        raise OutsideLanguageError(f"{e} sums twice over one index")
-    for _, first, last in e.limits:
-        # A bound with an open index (a Dummy by now) would make the order of the sums matter.
-        if first != 1 or not (last.is_integer and last.is_nonnegative) or last.has(Dummy, *fresh):
+    fresh: dict[Expr, Dummy] = {}
+    ranges: Ranges = {}
+    for index, first, last in e.limits:
+        open_index = Dummy(index.name)
+        fresh.setdefault(index, open_index)  # of two indices of one name, the inner one counts
+        ranges[open_index] = last
+        # A bound with an open index would make the order of the sums matter.
+        if first != 1 or not (last.is_integer and last.is_nonnegative) or last.has(Dummy):
             raise OutsideLanguageError(f"{e} does not run from 1 to a fixed whole number")
-    return e.function.xreplace(fresh), {fresh[index]: last for index, _, last in e.limits}
+    if any(last.has(*fresh) for last in ranges.values()):
+        raise OutsideLanguageError(f"{e} has a bound that is an index")
+    return e.function.xreplace(fresh), ranges
 
 
 def opened(term: Expr, ranges: Ranges, concerned: Callable[[Expr], bool]) -> tuple[Factors, Ranges]:

@@ -20,6 +20,8 @@ into parts with separate indices. Two expressions with one normal form are equal
 denominators are not 0. Of two that differ, nothing more is said than that they are not shown equal.
 """
 
+from functools import lru_cache
+
 from sympy import Add, Expr, Function, Indexed, IndexedBase, Mul, Pow, Sum, Symbol, exp
 
 from attnref.derivations._factors import closed, opened, renamed
@@ -45,6 +47,7 @@ def normal_form(expression: Expr) -> Expr:
     return Add(*terms(_resolved(expression)))
 
 
+@lru_cache(maxsize=4096)  # each step is compared with its neighbours and with every variant
 def _resolved(e: Expr) -> Expr:
     """Rewrite as a rational function of atoms."""
     if e.is_Rational or (isinstance(e, Symbol | Indexed) and e.is_commutative):

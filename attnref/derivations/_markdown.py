@@ -10,24 +10,31 @@ from attnref.derivations._verify import verify
 if TYPE_CHECKING:
     from attnref.derivations._record import Law, Record, Step, Variant
 
-__all__ = ["markdown"]
+__all__ = ["markdown", "proof"]
 
 
 def markdown(record: "Record") -> str:
     """Lay a record out; each displayed equation has a label, its tag and a word."""
-    return "\n\n".join(
-        (
-            f'<div class="derivation" id="{record.tag}" markdown>',
-            _head(record),
-            _boxed("statement", _display(record.tag, "statement", latex(record.statement))),
-            record.summary,
-            _symbols(record),
-            *_laws(record),
-            *(_step(record, step) for step in record.steps),
-            *_closing(record),
-            "</div>",
-        )
+    return _framed(
+        record,
+        _boxed("statement", _display(record.tag, "statement", latex(record.statement))),
+        record.summary,
+        _symbols(record),
+        *_laws(record),
+        "Steps:",
+        *(_step(record, step) for step in record.steps),
+        *_closing(record),
     )
+
+
+def proof(record: "Record") -> str:
+    """Lay out the steps alone, for a page that tells the rest in words of its own."""
+    return _framed(record, *(_step(record, step) for step in record.steps), _cite(record))
+
+
+def _framed(record: "Record", *blocks: str) -> str:
+    opening = f'<div class="derivation" id="{record.tag}" markdown>'
+    return "\n\n".join((opening, _head(record), *blocks, "</div>"))
 
 
 def _head(record: "Record") -> str:
@@ -61,13 +68,14 @@ def _laws(record: "Record") -> Iterator[str]:
     for title, laws in groups.items():
         if laws:
             yield f"{title}:"
-            yield "\n".join(_law(record, law) for law in laws)
+            yield from (_law(record, law) for law in laws)
 
 
 def _law(record: "Record", law: "Law") -> str:
-    equalities = ", ".join(f"${latex(equality)}$" for equality in law.equalities)
+    equalities = r", \quad ".join(map(latex, law.equalities))
     used = ", ".join(step.name for step in record.steps if law.name in step.using)
-    return f"- *{law.name}*: {equalities}, {law.words}. Used in: {used}."
+    formula = _display(record.tag, f"law-{_word(law.name)}", equalities)
+    return _boxed("step law", formula, f"*{law.name}*: {law.words}. Used in: {used}.")
 
 
 def _step(record: "Record", step: "Step") -> str:
@@ -79,18 +87,28 @@ def _step(record: "Record", step: "Step") -> str:
 
 def _closing(record: "Record") -> Iterator[str]:
     yield "Refused by the same check:"
-    yield "\n".join(map(_variant, record.variants))
+    yield from (_variant(record, variant) for variant in record.variants)
     if record.remark:
         yield record.remark
-    yield (
-        "Sources: "
-        + "; ".join(f"{s.work}, {s.locator} ({evidence(s)})" for s in record.sources)
-        + "."
-    )
-    yield f"Cite: {citation(record)}."
+    sources = (f"{s.work}, {s.locator} ({evidence(s)})" for s in record.sources)
+    yield f"Sources: {'; '.join(sources)}."
+    yield _cite(record)
 
 
-def _variant(variant: "Variant") -> str:
-    wrong = "" if variant.expression is None else f"$= {latex(variant.expression)}$. "
+def _cite(record: "Record") -> str:
+    return f"Cite: {citation(record)}."
+
+
+def _variant(record: "Record", variant: "Variant") -> str:
     withheld = f" without *{', '.join(variant.withheld)}*" if variant.withheld else ""
-    return f"- *{variant.name}* (step {variant.step}{withheld}): {wrong}{variant.why}"
+    words = f"*{variant.name}* (step {variant.step}{withheld}): {variant.why}"
+    if variant.expression is None:
+        return _boxed("step refused", words)
+    formula = f"\\neq {latex(variant.expression)}"
+    return _boxed(
+        "step refused", _display(record.tag, f"not-{_word(variant.name)}", formula), words
+    )
+
+
+def _word(name: str) -> str:
+    return name.replace(" ", "-")

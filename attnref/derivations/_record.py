@@ -10,7 +10,7 @@ from sympy import Eq, Expr, Symbol
 
 from attnref.derivations import _fingerprint, _markdown, _text
 
-__all__ = ["Law", "Quantity", "Record", "Source", "Step", "Variant"]
+__all__ = ["Law", "Proof", "Quantity", "Record", "Source", "Step", "Variant"]
 
 
 @dataclass(frozen=True)
@@ -140,8 +140,26 @@ class Record:
         """How to cite this derivation, as it stands in this version."""
         return _text.citation(self)
 
+    @property
+    def proof(self) -> "Proof":
+        """The steps alone, to be shown where a page tells the rest in words of its own."""
+        return Proof(self)
+
     def __str__(self) -> str:
         return _text.text(self)
 
     def _repr_markdown_(self) -> str:
         return _markdown.markdown(self)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The steps of a record, without what they rest on."""
+
+    record: Record
+
+    def __str__(self) -> str:
+        return _text.proof(self.record)
+
+    def _repr_markdown_(self) -> str:
+        return _markdown.proof(self.record)

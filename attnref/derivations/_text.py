@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from attnref.derivations._record import Law, Record, Source, Variant
     from attnref.derivations._verify import Verdict
 
-__all__ = ["citation", "evidence", "status", "text"]
+__all__ = ["citation", "evidence", "proof", "status", "text"]
 
 
 def citation(record: "Record") -> str:
@@ -39,19 +39,27 @@ def evidence(source: "Source") -> str:
 
 def text(record: "Record") -> str:
     """Lay a record out in lines of at most 100 characters, but for long formulas."""
-    verdict = verify(record)
-    sizes = ", ".join(map(plain, verdict.sizes))
-    head = f"{record.tag} · {record.title} · {status(verdict, sizes)}"
-    blocks = [head, _words(record.summary), f"    {plain(record.statement)}"]
+    blocks = [_head(record), _words(record.summary), f"    {plain(record.statement)}"]
     for title, lines in _sections(record):
         if block := "\n".join(lines):
             blocks.append(f"{title}\n{block}")
     if record.remark:
         blocks.append(_words(record.remark))
     blocks.append(f"Cite: {citation(record)}")
-    if verdict.failures:
-        blocks.append("\n".join(verdict.failures))
+    if failures := verify(record).failures:
+        blocks.append("\n".join(failures))
     return "\n\n".join(blocks)
+
+
+def proof(record: "Record") -> str:
+    """Lay out the steps alone."""
+    return "\n\n".join([_head(record), "\n".join(_steps(record)), f"Cite: {citation(record)}"])
+
+
+def _head(record: "Record") -> str:
+    verdict = verify(record)
+    sizes = ", ".join(map(plain, verdict.sizes))
+    return f"{record.tag} · {record.title} · {status(verdict, sizes)}"
 
 
 def _sections(record: "Record") -> Iterator[tuple[str, Iterator[str]]]:
@@ -93,7 +101,7 @@ def _steps(record: "Record") -> Iterator[str]:
 
 def _variant(record: "Record", variant: "Variant") -> str:
     withheld = f" without {', '.join(variant.withheld)}" if variant.withheld else ""
-    wrong = "" if variant.expression is None else f"    = {plain(variant.expression)}\n"
+    wrong = "" if variant.expression is None else f"    ≠ {plain(variant.expression)}\n"
     return wrong + _words(f"{variant.name} (step {variant.step}{withheld}): {variant.why}", 8)
 
 

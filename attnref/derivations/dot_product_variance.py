@@ -43,12 +43,12 @@ RECORD = Record(
     tag="VDOT",
     title="The variance of a dot product",
     summary=(
-        "Each of the $d_k$ places adds the same amount to the variance of $\\langle q, k\\rangle$, "
-        "and the means add to it unless they are 0."
+        "Each of the $d_k$ components adds the same to the variance of $\\langle q, k\\rangle$, "
+        "and the means add more unless they are 0."
     ),
     statement=Eq(Variance(dot), d_k),
     symbols=(
-        Quantity(d_k, "places", r"\geq 1"),
+        Quantity(d_k, "components", r"\geq 1"),
         Quantity(q, "random query", r"\in \mathbb{R}^{d_k}"),
         Quantity(k, "random key", r"\in \mathbb{R}^{d_k}"),
         Quantity(mu_q, "mean of $q_i$", r"\in \mathbb{R}"),
@@ -58,18 +58,20 @@ RECORD = Record(
     ),
     definitions=(
         VARIANCE,
-        Law("inner product", "place by place", (Eq(dot, Sum(product(q[i], k[i]), each_i)),)),
+        Law(
+            "inner product", "component by component", (Eq(dot, Sum(product(q[i], k[i]), each_i)),)
+        ),
     ),
     assumptions=(
         Law(
-            "places",
-            "what is at one place is independent of what is at another",
+            "components",
+            "different components are independent",
             (Eq(E(product(q[i], k[i], q[j], k[j])), pair),),
             (i, j),
         ),
         Law(
             "query and key",
-            "at each place, query and key are independent",
+            "$q_i$ and $k_i$ are independent",
             (
                 Eq(mean_product, product(E(q[i]), E(k[i]))),
                 Eq(mean_square, product(E(q[i] ** 2), E(k[i] ** 2))),
@@ -78,7 +80,7 @@ RECORD = Record(
         ),
         Law(
             "moments",
-            "the mean and the variance are the same at every place",
+            "all components have the same mean and variance",
             (
                 Eq(E(q[i]), mu_q),
                 Eq(E(k[i]), mu_k),
@@ -103,19 +105,19 @@ RECORD = Record(
                 Sum(E(product(q[i], k[i], q[j], k[j])), each_j, each_i),
                 Sum(mean_product, each_i) ** 2,
             ),
-            "The square of a sum is a sum over pairs of places.",
+            "The square of a sum is a sum over pairs.",
             ("inner product",),
         ),
         Step(
             "split",
             difference(Sum(pair, each_j, each_i), Sum(mean_product, each_i) ** 2),
-            "A place is paired with itself, or with another one that is independent of it.",
-            ("places",),
+            "A component is paired with itself, or with another one that is independent of it.",
+            ("components",),
         ),
         Step(
             "diagonal",
             Sum(difference(mean_square, mean_product**2), each_i),
-            "The pairs $i \\neq j$ cancel, and each place keeps its own variance.",
+            "The pairs $i \\neq j$ cancel: variances of independent terms add.",
         ),
         Step(
             "factors",
@@ -139,7 +141,7 @@ RECORD = Record(
         ),
         Step("general", general, "All terms are equal; $\\mu_q^2 \\mu_k^2$ cancels."),
         Step("centred", product(d_k, spread), "Only now do the means go.", ("zero means",)),
-        Step("unit", d_k, "One for each place.", ("unit variances",)),
+        Step("unit", d_k, "One for each component.", ("unit variances",)),
     ),
     variants=(
         Variant(
@@ -162,10 +164,10 @@ RECORD = Record(
             Sum(difference(mean_square, mean_product**2), each_j, each_i),
         ),
         Variant(
-            "dependent places",
+            "dependent components",
             "split",
-            "If all places hold the same two numbers, the variance is $d_k^2$.",
-            withheld=("places",),
+            "If all components of a vector are one and the same number, the variance is $d_k^2$.",
+            withheld=("components",),
         ),
         Variant(
             "dependent query and key",

@@ -17,7 +17,7 @@ RECORD = Record(
     summary="Divided by $\\sqrt{d_k}$, the dot product has variance 1, whatever $d_k$ is.",
     statement=Eq(Variance(score), Integer(1)),
     symbols=(
-        Quantity(d_k, "places", r"\geq 1"),
+        Quantity(d_k, "components", r"\geq 1"),
         Quantity(q, "random query", r"\in \mathbb{R}^{d_k}"),
         Quantity(k, "random key", r"\in \mathbb{R}^{d_k}"),
     ),

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # The variance after scaling
+# # The variance of a score
 #
 # Why dividing by $\sqrt{d_k}$ brings the variance back to 1: the statement, what it rests on, every
 # step, and the mistakes that the same check refuses.

@@ -24,15 +24,18 @@ for d in (2, 4, 64):
 # $\langle q, k\rangle$? The derivation starts from the definition of the variance and keeps the means
 # $\mu_q$ and $\mu_k$ until an assumption removes them:
 
-# %%
+# %% tags=["hide-input"]
 from attnref import show
 from attnref.derivations import get
 
-show(get("VDOT"))
+show(get("VDOT").proof)
 
 # %% [markdown]
-# So the standard deviation of a score grows like $\sqrt{d_k}$, and dividing by $\sqrt{d_k}$ keeps it
-# at 1 whatever the width: $\operatorname{Var}(X/c) = \operatorname{Var}(X)/c^2$ for any number $c$.
+# [VDOT](../d/VDOT.py) names every assumption and the step that needs it.
+#
+# So the standard deviation grows like $\sqrt{d_k}$, and dividing by $\sqrt{d_k}$ keeps it at 1 whatever
+# $d_k$ is ([VSCL](../d/VSCL.py)): a factor leaves the variance as its square,
+# $\operatorname{Var}(X/c) = \operatorname{Var}(X)/c^2$.
 #
 # ## Does it hold when one tries it?
 #
@@ -112,6 +115,7 @@ axes.set_xscale("log", base=2)
 axes.set_xticks(widths[::2], [str(d) for d in widths[::2]])
 axes.set(
     ylim=(0, 1.02),
+    yticks=[0, 0.5, 1],
     xlabel="number of entries dₖ",
     ylabel="mean largest weight, max p",
 )

@@ -49,11 +49,11 @@ from attnref.figures import ACCENT, INK, MUTED, Figure
 
 shares = ", ".join(f"{w:.2f}" for w in weight)
 bar = Figure(
-    "Z as a bar cut into one piece a key",
-    f"A bar of length Z = {Z:.2f} in four pieces, exp of each score; their shares are {shares}.",
+    "Z, cut into weights",
+    f"A bar of length Z = {Z:.2f} in four pieces with the shares {shares}.",
     "The whole bar is $Z$; the piece of key $s$ is $e^{a_s}$ long, and its share of the bar is the "
     "weight of value $s$. Drawn from the numbers above.",
-    height=1.25,
+    height=1.1,
 )
 left = 0.0
 for s, (length, w) in enumerate(zip(exponential, weight, strict=True), 1):
@@ -66,17 +66,14 @@ for s, (length, w) in enumerate(zip(exponential, weight, strict=True), 1):
         edgecolor=INK,
         linewidth=0.8,
     )
-    bar.axes.text(left + length / 2, 0.62, f"s = {s}", ha="center", color=MUTED)
+    name = f"key {s}" if s == 1 else f"{s}"
+    bar.axes.text(left + length / 2, 0.62, name, ha="center", color=MUTED)
     bar.axes.text(
         left + length / 2, 0, f"{w:.2f}", ha="center", va="center", color=INK
     )
     left += length
-bar.axes.set(
-    xlim=(0, Z),
-    ylim=(-0.5, 0.9),
-    yticks=[],
-    xlabel="running sum of exp(aₛ), up to Z",
-)
+bar.axes.set(xlim=(0, Z), ylim=(-0.5, 0.9), yticks=[])
+bar.axes.set_xticks([0, Z], ["0", f"Z = {Z:.2f}"])
 bar.axes.spines["left"].set_visible(False)
 show(bar)
 
@@ -103,12 +100,14 @@ show(bar)
 # In the usual notation this is row $t$ of $\operatorname{softmax}(QK^{\mathsf T}/\sqrt{d_k})\,V$,
 # where softmax runs along the keys. Step by step, with each line proved from the one before:
 
-# %%
+# %% tags=["hide-input"]
 from attnref.derivations import get
 
-show(get("ZFRM"))
+show(get("ZFRM").proof)
 
 # %% [markdown]
+# [ZFRM](../d/ZFRM.py) has what this rests on, and the wrong versions that the same check refuses.
+#
 # ## The same thing, three times
 #
 # Here is \eqref{z-form} as one would write it down, for 4 queries of 8 entries and 20 keys with
@@ -170,9 +169,8 @@ except OverflowError as error:
     print("exp(1000):", error)
 
 large = np.array([1000.0, 999.0, 998.0])
-m = large.max()
-print("shifted:  ", (np.exp(large - m) / np.exp(large - m).sum()).round(4))
-print("package:  ", attnref.softmax(large).round(4))
+shifted = np.exp(large - large.max())
+print("shifted:  ", (shifted / shifted.sum()).round(4))
 
 # %% [markdown]
 # Subtracting one number $m$ from every score of a row multiplies $e^{a_{ts}}$ and $Z_t$ by the same
@@ -204,11 +202,6 @@ print("row sums, over queries:", wrong.sum(axis=1).round(4))
 #     `{python} f"{attnref.softmax(score, mask=np.arange(4) < 3)[3]:.4f}"` and the weight of key 2 rises
 #     from `{python} f"{weight[1]:.4f}"` to
 #     `{python} f"{attnref.softmax(score, mask=np.arange(4) < 3)[1]:.4f}"`.
-#
-# ??? question "One key, any query. What is the output?"
-#
-#     The value of that key. $Z_t = e^{a_{t1}}$, so the weight is 1, whatever the score:
-#     `{python} float(attnref.softmax(np.array([-7.0]))[0])`.
 #
 # ## Where next
 #

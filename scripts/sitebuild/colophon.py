@@ -10,8 +10,8 @@ TEMPLATE = """\
 
 ## Run and cite this page
 
-Everything above was printed by this page, a Python program, when the site was built. In a clone of
-attnref it prints the same on your machine:
+This page is a program, and printed what it shows when the site was built. In a clone of attnref, it
+prints the same on your machine:
 
 ```sh
 python {path}

@@ -57,8 +57,7 @@ class Equations:
         formula = self._mathml(LABEL.sub(" ", tex).strip(), display=True)
         return (
             f'<div class="equation" id="{label}"><div class="equation-body">{formula}</div>'
-            f'<a class="equation-number" href="#{label}" title="Link to equation {number}">'
-            f"({number})</a></div>"
+            f'<a class="equation-number" href="#{label}">({number})</a></div>'
         )
 
     def _inline(self, tex: str) -> str:

@@ -28,7 +28,8 @@ def cut(characters: set[str], memory: Path | None = None) -> bytes:
     wanted = "".join(sorted(characters | {_italic(c) for c in characters} | set(ALWAYS)))
     if memory is None:
         return _cut(wanted)
-    entry = memory / f"{hashlib.sha256(wanted.encode() + SOURCE.read_bytes()).hexdigest()}.woff2"
+    parts = (wanted.encode(), SOURCE.read_bytes(), Path(__file__).read_bytes())
+    entry = memory / f"{hashlib.sha256(b''.join(parts)).hexdigest()}.woff2"
     if not entry.exists():
         memory.mkdir(parents=True, exist_ok=True)
         partial = entry.with_suffix(".partial")
@@ -68,7 +69,9 @@ def _keep_roots_narrow(font: TTFont) -> None:
         taller.append(MathGlyphVariantRecord())
         taller[-1].VariantGlyph, taller[-1].AdvanceMeasurement = part, height
     for record in taller:
-        _stretch(font, name, record.VariantGlyph, record.AdvanceMeasurement / small.AdvanceMeasurement)
+        _stretch(
+            font, name, record.VariantGlyph, record.AdvanceMeasurement / small.AdvanceMeasurement
+        )
     root.MathGlyphVariantRecord = [small, *taller]
     root.VariantCount = len(root.MathGlyphVariantRecord)
 
