@@ -125,8 +125,8 @@ show(saturation)
 # ## What the proof needs
 #
 # Three assumptions stand in the derivation: independence, means of zero, variances of one. Drop the
-# second. Entries drawn uniformly from $[0, 1)$, as `rand` gives them, have mean ½ and variance 1/12,
-# and the line of VDOT that still holds the means gives a variance of $7/144$ an entry:
+# second. Entries drawn uniformly from $[0, 1)$, as `rand` gives them, have mean ½ and variance 1/12.
+# The line of VDOT that still holds the means says what an entry then adds to the variance:
 
 # %%
 from fractions import Fraction
@@ -135,10 +135,10 @@ mean, variance = Fraction(1, 2), Fraction(1, 12)
 per_entry = variance * variance + mean**2 * variance + mean**2 * variance
 q, k = np.random.default_rng(2).random((2, N, 64))
 scaled = (q * k).sum(axis=1) / np.sqrt(64)
+mean_proved = np.sqrt(64) / 4
+print(f"an entry adds {per_entry}; divided by √64, 64 of them have")
 print("            variance     mean")
-print(
-    f"proved      {float(per_entry):8.4f} {np.sqrt(64) / 4:8.4f}   {per_entry} and √64/4"
-)
+print(f"proved      {float(per_entry):8.4f} {mean_proved:8.4f}")
 print(f"measured    {scaled.var():8.4f} {scaled.mean():8.4f}")
 
 # %% [markdown]
