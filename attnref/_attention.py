@@ -10,10 +10,14 @@ dtype of the query.
 
 import numpy as np
 
-from attnref import _checks
+from attnref import _checks, _entry
 from attnref._typing import Floats, Mask
 
+# NumPy need not warn of what is not finite: each case is decided here, and shows in the result.
+_decided = np.errstate(all="ignore")
 
+
+@_decided
 def scores(query: Floats, key: Floats, *, scale: float | None = None) -> Floats:
     """Compare every query with every key.
 
@@ -36,13 +40,13 @@ def scores(query: Floats, key: Floats, *, scale: float | None = None) -> Floats:
     >>> scores(np.array([[1.0, 3.0]]), np.array([[2.0, 4.0], [1.0, 0.0]]), scale=0.5)
     array([[7. , 0.5]])
     """
-    _checks.floating(np.ndarray, query=query, key=key)
+    _entry.arrays(query=query, key=key)
     _checks.scores_shape(query, key)
     beta = _checks.scale(scale, query)
-    with np.errstate(all="ignore"):
-        return (beta * (_wide(query) @ _wide(key).mT)).astype(query.dtype)
+    return (beta * (_wide(query) @ _wide(key).mT)).astype(query.dtype)
 
 
+@_decided
 def softmax(scores: Floats, *, mask: Mask | None = None) -> Floats:
     """Turn scores into weights, along the last axis.
 
@@ -64,14 +68,14 @@ def softmax(scores: Floats, *, mask: Mask | None = None) -> Floats:
     >>> softmax(np.array([0.0, np.log(3.0), 9.0]), mask=np.array([True, True, False])).round(4)
     array([0.25, 0.75, 0.  ])
     """
-    _check_scores(scores, mask)
+    _entry.rows(scores, mask)
     allowed = _allowed(scores, mask)
-    with np.errstate(invalid="ignore", under="ignore"):
-        _, exponentials, z = _exponentials(scores, allowed)
-        weights = np.divide(exponentials, z, out=np.zeros_like(exponentials), where=allowed)
-        return weights.astype(scores.dtype)
+    _, exponentials, z = _exponentials(scores, allowed)
+    weights = np.divide(exponentials, z, out=np.zeros_like(exponentials), where=allowed)
+    return weights.astype(scores.dtype)
 
 
+@_decided
 def log_partition(scores: Floats, *, mask: Mask | None = None) -> Floats:
     """Return the logarithm of the normaliser of each row.
 
@@ -93,12 +97,12 @@ def log_partition(scores: Floats, *, mask: Mask | None = None) -> Floats:
     >>> float(np.exp(log_partition(np.log([2.0, 3.0, 5.0]))).round(12))
     10.0
     """
-    _check_scores(scores, mask)
-    with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
-        m, _, z = _exponentials(scores, _allowed(scores, mask))
-        return (m + np.log(z))[..., 0].astype(scores.dtype)
+    _entry.rows(scores, mask)
+    m, _, z = _exponentials(scores, _allowed(scores, mask))
+    return (m + np.log(z))[..., 0].astype(scores.dtype)
 
 
+@_decided
 def attention_weights(
     query: Floats, key: Floats, *, mask: Mask | None = None, scale: float | None = None
 ) -> Floats:
@@ -125,12 +129,12 @@ def attention_weights(
     >>> attention_weights(query, key)
     array([[0.5, 0.5]])
     """
-    _checks.floating(np.ndarray, query=query, key=key)
-    _check_mask(mask, _checks.scores_shape(query, key))
-    with np.errstate(invalid="ignore", under="ignore"):
-        return softmax(scores(_wide(query), _wide(key), scale=scale), mask=mask).astype(query.dtype)
+    _entry.arrays(query=query, key=key)
+    _entry.mask_fits(mask, _checks.scores_shape(query, key))
+    return softmax(scores(_wide(query), _wide(key), scale=scale), mask=mask).astype(query.dtype)
 
 
+@_decided
 def attention(
     query: Floats,
     key: Floats,
@@ -166,29 +170,16 @@ def attention(
     >>> attention(query, key, np.array([[10.0], [30.0]]))
     array([[20.]])
     """
-    _checks.floating(np.ndarray, query=query, key=key, value=value)
+    _entry.arrays(query=query, key=key, value=value)
     shape = _checks.attention_shape(query, key, value)
-    _check_mask(mask, shape)
-    with np.errstate(invalid="ignore", under="ignore"):
-        a = np.broadcast_to(scores(_wide(query), _wide(key), scale=scale), shape)
-        weights = softmax(a, mask=mask)
-        return _weighted_sum(weights, _wide(value), _allowed(a, mask)).astype(query.dtype)
+    _entry.mask_fits(mask, shape)
+    a = np.broadcast_to(scores(_wide(query), _wide(key), scale=scale), shape)
+    weights = softmax(a, mask=mask)
+    return _weighted_sum(weights, _wide(value), _allowed(a, mask)).astype(query.dtype)
 
 
 def _wide(array: Floats) -> Floats:
     return np.asarray(array, dtype=np.float64)
-
-
-def _check_scores(scores: Floats, mask: Mask | None) -> None:
-    _checks.floating(np.ndarray, scores=scores)
-    _checks.rows(scores=scores)
-    _check_mask(mask, scores.shape)
-
-
-def _check_mask(mask: Mask | None, scores_shape: tuple[int, ...]) -> None:
-    if mask is not None:
-        _checks.boolean(np.ndarray, mask)
-        _checks.mask_shape(mask, scores_shape)
 
 
 def _allowed(scores: Floats, mask: Mask | None) -> Mask:

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from attnref import _checks
+from attnref import _checks, _entry
 from attnref._typing import Floats, Mask
 
 
@@ -43,11 +43,9 @@ def expanded_attention(
     >>> expanded_attention(query, key, np.array([[10.0], [30.0]]))
     array([[20.]])
     """
-    _checks.floating(np.ndarray, query=query, key=key, value=value)
+    _entry.arrays(query=query, key=key, value=value)
     shape = _checks.attention_shape(query, key, value)
-    if mask is not None:
-        _checks.boolean(np.ndarray, mask)
-        _checks.mask_shape(mask, shape)
+    _entry.mask_fits(mask, shape)
     beta = _checks.scale(scale, query)
     *batch, L, S = shape
     query, key, value = (np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (query, key, value))

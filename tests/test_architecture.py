@@ -30,13 +30,14 @@ TREES = {module: ast.parse(path.read_text()) for module, path in FILES.items()}
 PACKAGES = [module for module, path in FILES.items() if path.name == "__init__.py"]
 PUBLIC = [module for module in FILES if not any(part[0] == "_" for part in module.split("."))]
 
-FOUNDATION = {"numpy", "attnref._checks", "attnref._typing"}
+FOUNDATION = {"numpy", "attnref._checks", "attnref._typing", "attnref._entry"}
 HALL = {"attnref._attention", "attnref.masks"}
 
 # The arrows. A room holds the modules whose names begin with its own; the standard library is free.
 ROOMS: dict[str, set[str]] = {
     "attnref._checks": set(),
     "attnref._typing": {"numpy"},
+    "attnref._entry": {"numpy", "attnref._checks", "attnref._typing"},
     "attnref.masks": FOUNDATION,
     "attnref._attention": FOUNDATION,
     "attnref._expanded": FOUNDATION,

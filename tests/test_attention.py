@@ -540,6 +540,14 @@ def test_softmax_does_not_depend_on_how_numpy_treats_float_errors(row: list[floa
 
 
 @pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+@pytest.mark.parametrize("mask", [None, np.array([True, False, True])])
+def test_softmax_and_log_partition_take_scores_near_the_largest_number(mask: Mask | None) -> None:
+    """A difference that overflows is a weight of 0, and no warning."""
+    row = np.array([1e308, -1e308, 0.5])
+    np.testing.assert_array_equal(softmax(row, mask=mask), [1.0, 0.0, 0.0])
+    assert log_partition(row, mask=mask) == row[0]
+
+
 def test_softmax_takes_a_subclass_for_its_numbers() -> None:
     """A subclass of ndarray is read as the plain array it holds."""
     a, mask = normal(L, S), random_mask(L, S)

@@ -11,9 +11,9 @@ import pytest
 import pages
 from attnref.derivations import RECORDS
 
-PAGES = ("index.html", "guide/z-form/index.html", "guide/scaling/index.html", "cite/index.html")
-PAGES += tuple(f"d/{record.tag}/index.html" for record in RECORDS)
 TYPICAL = "guide/z-form/index.html"
+RECORD_PAGES = [f"d/{record.tag}/index.html" for record in RECORDS]
+PAGES = ["index.html", TYPICAL, "guide/scaling/index.html", *RECORD_PAGES, "cite/index.html"]
 
 
 class Elements(HTMLParser):
