@@ -539,7 +539,6 @@ def test_softmax_does_not_depend_on_how_numpy_treats_float_errors(row: list[floa
             assert_same_bits(log_partition(a), calm[1])
 
 
-@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
 @pytest.mark.parametrize("mask", [None, np.array([True, False, True])])
 def test_softmax_and_log_partition_take_scores_near_the_largest_number(mask: Mask | None) -> None:
     """A difference that overflows is a weight of 0, and no warning."""
@@ -548,6 +547,7 @@ def test_softmax_and_log_partition_take_scores_near_the_largest_number(mask: Mas
     assert log_partition(row, mask=mask) == row[0]
 
 
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
 def test_softmax_takes_a_subclass_for_its_numbers() -> None:
     """A subclass of ndarray is read as the plain array it holds."""
     a, mask = normal(L, S), random_mask(L, S)

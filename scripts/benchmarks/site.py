@@ -3,7 +3,8 @@
     .venv/bin/python scripts/benchmarks/site.py [--rounds 3]
 
 Ours and stock mkdocs-jupyter build the same pages in turn, from a copy of docs/, each in a process
-of its own. A cold build remembers nothing; a warm one has everything; in between, one page is edited.
+of its own. A cold build remembers nothing; a warm one has everything; in between, one page is
+edited.
 """
 
 import argparse

@@ -56,8 +56,8 @@ def _cut(wanted: str) -> bytes:
 def _keep_roots_narrow(font: TTFont) -> None:
     """Give the taller root signs the width of the smallest, by stretching it upwards.
 
-    Chromium reserves for every root the width of the widest sign the font could need: a gap of 0.4 em
-    after each √d_k. The signs differ in width by design, so the taller ones are drawn anew.
+    Chromium reserves for every root the width of the widest sign the font could need: a gap of 0.4
+    em after each √d_k. The signs differ in width by design, so the taller ones are drawn anew.
     """
     variants = font["MATH"].table.MathVariants
     name = font.getBestCmap()[ord("√")]
