@@ -37,7 +37,7 @@ from attnref.derivations._operators import (
 from sums_by_hand import Array, World, value
 
 i, j, k = symbols("i j k", integer=True)
-n, m = symbols("n m", integer=True, positive=True)
+n, m, p = symbols("n m p", integer=True, positive=True)
 b, c = symbols("b c")
 x, y, a = IndexedBase("x"), IndexedBase("y"), IndexedBase("a")
 w = IndexedBase("w", positive=True)
@@ -185,6 +185,8 @@ DIFFERENT = {
 OUTSIDE = {
     "a bound that is an index": Sum(x[i], (i, 1, j), (j, 1, n)),
     "a bound that is an outer index": Sum(x[j] * Sum(y[i], (i, 1, j)), (j, 1, n)),
+    "a bound that is a positive index": Sum(x[i], (i, 1, p), (p, 1, n)),
+    "a bound that is a positive outer index": Sum(x[p] * Sum(y[i], (i, 1, p)), (p, 1, n)),
     "a sum from 0": Sum(x[i], (i, 0, n)),
     "a length that may be negative": Sum(x[i], (i, 1, n - m)),
     "a length that may be a fraction": Sum(x[i], (i, 1, c)),
@@ -198,6 +200,7 @@ OUTSIDE = {
     "a rounded number": Float(0.5) * c,
     "a number that is no fraction": pi * c,
     "a division by 0": 1 / product(c, total(b, -b)),
+    "a division by what turns out to be 0": 1 / ((b + c) ** 2 - b**2 - 2 * b * c - c**2),
     "a division by 0 on the diagonal": Sum(delta(i, j) / (x[i] - x[j]), (i, 1, n), (j, 1, n)),
 }
 

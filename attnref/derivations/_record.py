@@ -83,7 +83,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Source:
-    """Where the result stands in the literature; checked: the locator was looked up in the work."""
+    """Where the result stands in the literature; checked: the place was seen, in a transcription."""
 
     work: str
     locator: str

@@ -34,7 +34,9 @@ def status(verdict: "Verdict", sizes: str) -> str:
 
 def evidence(source: "Source") -> str:
     """Say whether somebody has looked the place up."""
-    return "looked up" if source.checked else "from memory, not checked against the work"
+    return (
+        "seen in a transcription" if source.checked else "from memory, not checked against the work"
+    )
 
 
 def text(record: "Record") -> str:

@@ -99,7 +99,21 @@ def verify(record: "Record") -> Verdict:
 
 
 def check(record: "Record") -> Verdict:
-    """Check a record, and raise NotProvedError unless it is proved."""
+    """Check a record, and raise unless it is proved.
+
+    Arguments:
+        record: any record.
+
+    Returns:
+        The verdict, step by step.
+
+    Raises:
+        NotProvedError: a step is not proved, a variant not refused, or the record not whole.
+
+    >>> from attnref.derivations import get
+    >>> check(get("VDOT")).proved
+    True
+    """
     verdict = verify(record)
     if not verdict.proved:
         raise NotProvedError("\n".join((f"{record.tag} is not proved:", *verdict.failures)))

@@ -104,7 +104,8 @@ RECORD = Record(
         Variant(
             "value inside softmax",
             "name",
-            "nndl, edition of 7 October 2019, equation 15.107, since corrected (issue 469).",
+            "Reported of nndl, edition of 7 October 2019, equation 15.107 (issue 469); since "
+            "corrected.",
             product(1 / Z[t], Sum(exp(product(a[t, s], v[s])), keys)),
         ),
         Variant(
