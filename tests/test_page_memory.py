@@ -8,7 +8,7 @@ import pytest
 import pages
 from pages import ROOT
 from sitebuild import execute as module
-from sitebuild.execute import digest, execute
+from sitebuild.execute import digest, execute, surroundings
 
 VERB = 0
 
@@ -40,7 +40,7 @@ def test_damaged_memory_is_not_trusted(entry: str, tmp_path: Path) -> None:
     """A half-written entry is a page that runs again."""
     path, memory = pages.page(tmp_path, "print(1)"), tmp_path / "memory"
     assert _verbs([path], memory) == ["executed"]
-    (memory / f"{digest(path)}.json").write_text(entry)
+    (memory / f"{digest(path, surroundings())}.json").write_text(entry)
     assert _verbs([path], memory) == ["executed"]
 
 
@@ -65,17 +65,17 @@ def test_editing_a_function_of_attnref_changes_every_digest(
     sources = sorted((copy / "attnref").rglob("*.py"))
     assert len(sources) > 5
     for source in sources:
-        before = digest(path)
+        before = digest(path, surroundings())
         source.write_text(source.read_text(encoding="utf-8") + "\n# edited\n", encoding="utf-8")
-        assert digest(path) != before, source
+        assert digest(path, surroundings()) != before, source
 
 
 def test_other_versions_change_the_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python and every installed distribution decide what a page shows."""
     path = pages.page(tmp_path, "print(1)")
-    before = digest(path)
+    before = digest(path, surroundings())
     monkeypatch.setattr("platform.python_version", lambda: "3.99.0")
-    assert digest(path) != before
+    assert digest(path, surroundings()) != before
     monkeypatch.undo()
     monkeypatch.setattr("importlib.metadata.distributions", list)
-    assert digest(path) != before
+    assert digest(path, surroundings()) != before

@@ -83,7 +83,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Source:
-    """Where the result stands in the literature; checked: the place was seen, in a transcription."""
+    """Where the result stands in the literature; checked: seen there, in a transcription."""
 
     work: str
     locator: str

@@ -58,6 +58,7 @@ def execute(
 class _Runner:
     def __init__(self, total: int, say: Progress, memory: Path | None, time_limit: float) -> None:
         self.total, self.say, self.memory, self.time_limit = total, say, memory, time_limit
+        self.surroundings = surroundings() if memory else b""
         self.done = 0
 
     def outcome(self, page: Path) -> Record | PageError:
@@ -74,7 +75,7 @@ class _Runner:
         return result
 
     def _remembered_or_run(self, page: Path) -> tuple[Record, str]:
-        entry = self.memory / f"{digest(page)}.json" if self.memory else None
+        entry = self.memory / f"{digest(page, self.surroundings)}.json" if self.memory else None
         if entry and (record := _load(entry)):
             return record, "unchanged"
         record = run(page, self.time_limit)
@@ -135,15 +136,19 @@ def _reached(result: Path) -> int | None:
     return int(text) if text.isdecimal() else None
 
 
-def digest(page: Path) -> str:
+def digest(page: Path, surroundings: bytes) -> str:
     """Return a digest of all that decides what a page shows."""
-    state = hashlib.sha256()
-    sources = sorted([*ROOT.glob("attnref/**/*.py"), *ROOT.glob("scripts/sitebuild/*.py")])
-    for path in (page, *sources):
-        state.update(f"{_short(path)}\0".encode() + path.read_bytes() + b"\0")
+    place = f"{_short(page)}\0".encode()
+    return hashlib.sha256(place + page.read_bytes() + surroundings).hexdigest()
+
+
+def surroundings() -> bytes:
+    """Return what decides what any page shows: attnref, this package, every version, Python."""
     installed = sorted({f"{d.name}=={d.version}" for d in importlib.metadata.distributions()})
-    state.update("\n".join([platform.python_version(), *installed]).encode())
-    return state.hexdigest()
+    state = hashlib.sha256("\n".join([platform.python_version(), *installed]).encode())
+    for path in sorted([*ROOT.glob("attnref/**/*.py"), *ROOT.glob("scripts/sitebuild/*.py")]):
+        state.update(f"\0{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
+    return state.digest()
 
 
 def _load(entry: Path) -> Record | None:
