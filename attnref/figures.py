@@ -33,7 +33,7 @@ STYLE: dict[Any, Any] = {  # Matplotlib types its keys one by one
     "xtick.labelcolor": INK,
     "ytick.labelcolor": INK,
 }
-GEOMETRY = {"d", "x", "y", "transform", "style"}
+GEOMETRY = {"d", "x", "y", "transform"}
 SVG = "http://www.w3.org/2000/svg"
 LINK = "{http://www.w3.org/1999/xlink}href"
 
@@ -98,15 +98,18 @@ def _bare(root: ElementTree.Element) -> None:
             element.set("href", element.attrib.pop(LINK))
         if element.get("id") not in used:
             element.attrib.pop("id", None)
-        for attribute in GEOMETRY & element.attrib.keys():
-            element.set(attribute, _short(element.attrib[attribute]))
+        _shorten(element.attrib)
 
 
-def _short(text: str) -> str:
-    """Drop digits below a tenth of a point, and what says nothing or is said by the page."""
-    text = re.sub(r"(\d\.\d)\d+", r"\1", text)
-    text = re.sub(r" font-family: [^;]+;|; stroke-linejoin: miter|rotate\(-0 [^)]*\)", "", text)
-    return re.sub(r"\s+", " ", text).strip()
+def _shorten(attributes: dict[str, str]) -> None:
+    """Drop digits below a tenth of a point, and styles that are the default or the page's."""
+    for name in GEOMETRY & attributes.keys():
+        short = re.sub(r"(\d\.\d)\d+", r"\1", attributes.pop(name))
+        if short := re.sub(r"rotate\(-0 [^)]*\)", "", short):
+            attributes[name] = " ".join(short.split())
+    if style := attributes.get("style"):
+        style = re.sub(r" font-family: [^;]+;|; stroke-linejoin: miter", "", style)
+        attributes["style"] = re.sub(r"(\d\.\d\d)\d+", r"\1", style)
 
 
 def _flat(element: ElementTree.Element) -> None:

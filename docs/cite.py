@@ -1,14 +1,14 @@
 # %% [markdown]
 # # How to cite
 #
-# A page, a derivation, a single equation or the software: each has a reference that will still lead
-# where it leads today.
+# A page, a derivation, a single equation and the software each have a reference of their own, made to
+# keep leading where it leads today.
 #
 # ## A derivation
 #
 # Give its tag, the version and the statement's fingerprint. The tag never changes and is never used
-# again. The fingerprint is computed from the statement and its assumptions: as long as it is the
-# same, so are they. These are the derivations of this version, each with a page of its own:
+# again. The fingerprint is twelve digits of a hash over the statement, its definitions and its
+# assumptions, those of the derivations it uses included: should one of them be changed, it changes. These are the derivations of this version, each with a page of its own:
 # [ZFRM](d/ZFRM.py), [VDOT](d/VDOT.py), [VSCL](d/VSCL.py).
 
 # %%
@@ -24,7 +24,8 @@ for record in RECORDS:
 #
 # Follow the number beside it; the address it leads to ends in the equation's name, as in
 # [guide/z-form/#z-form](guide/z-form.py#z-form). Names stay. Numbers are for reading on the page and
-# may shift, so cite the address.
+# may shift, so cite the name. Of a step that a guide page shows as well, cite the derivation's own page:
+# [d/VDOT/#VDOT-general](d/VDOT.py#VDOT-general).
 #
 # ## A page
 #
@@ -43,7 +44,6 @@ print(f"""@software{{attnref,
 }}""")
 
 # %% [markdown]
-# The file `CITATION.cff` in the repository says the same to machines.
 #
 # ## What may be reused
 #

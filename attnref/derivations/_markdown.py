@@ -21,7 +21,7 @@ def markdown(record: "Record") -> str:
         record.summary,
         _symbols(record),
         *_laws(record),
-        "Steps:",
+        "## Steps",
         *(_step(record, step) for step in record.steps),
         *_closing(record),
     )
@@ -29,7 +29,7 @@ def markdown(record: "Record") -> str:
 
 def proof(record: "Record") -> str:
     """Lay out the steps alone, for a page that tells the rest in words of its own."""
-    return _framed(record, *(_step(record, step) for step in record.steps), _cite(record))
+    return _framed(record, *(_step(record, step) for step in record.steps))
 
 
 def _framed(record: "Record", *blocks: str) -> str:
@@ -54,8 +54,8 @@ def _display(tag: str, word: str, formula: str) -> str:
 
 
 def _symbols(record: "Record") -> str:
-    parts = (f"${latex(q.symbol)} {q.domain}$ {q.meaning}" for q in record.symbols)
-    return f"Symbols: {'; '.join(parts)}."
+    rows = (f"- ${latex(q.symbol)} {q.domain}$, {q.meaning}" for q in record.symbols)
+    return "## Symbols\n\n" + "\n".join(rows)
 
 
 def _laws(record: "Record") -> Iterator[str]:
@@ -67,7 +67,7 @@ def _laws(record: "Record") -> Iterator[str]:
     }
     for title, laws in groups.items():
         if laws:
-            yield f"{title}:"
+            yield f"## {title}"
             yield from (_law(record, law) for law in laws)
 
 
@@ -86,17 +86,14 @@ def _step(record: "Record", step: "Step") -> str:
 
 
 def _closing(record: "Record") -> Iterator[str]:
-    yield "Refused by the same check:"
+    yield "## Refused"
+    yield "The same check was given these lines in place of the right ones, and accepted none."
     yield from (_variant(record, variant) for variant in record.variants)
     if record.remark:
         yield record.remark
-    sources = (f"{s.work}, {s.locator} ({evidence(s)})" for s in record.sources)
-    yield f"Sources: {'; '.join(sources)}."
-    yield _cite(record)
-
-
-def _cite(record: "Record") -> str:
-    return f"Cite: {citation(record)}."
+    yield "## Sources"
+    yield "\n".join(f"- {s.work}, {s.locator} ({evidence(s)})" for s in record.sources)
+    yield f"Cite: {citation(record)}."
 
 
 def _variant(record: "Record", variant: "Variant") -> str:
@@ -104,10 +101,8 @@ def _variant(record: "Record", variant: "Variant") -> str:
     words = f"*{variant.name}* (step {variant.step}{withheld}): {variant.why}"
     if variant.expression is None:
         return _boxed("step refused", words)
-    formula = f"\\neq {latex(variant.expression)}"
-    return _boxed(
-        "step refused", _display(record.tag, f"not-{_word(variant.name)}", formula), words
-    )
+    word = f"not-{_word(variant.name)}"
+    return _boxed("step refused", _display(record.tag, word, latex(variant.expression)), words)
 
 
 def _word(name: str) -> str:

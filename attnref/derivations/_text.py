@@ -55,7 +55,7 @@ def text(record: "Record") -> str:
 
 def proof(record: "Record") -> str:
     """Lay out the steps alone."""
-    return "\n\n".join([_head(record), "\n".join(_steps(record)), f"Cite: {citation(record)}"])
+    return "\n\n".join([_head(record), "\n".join(_steps(record))])
 
 
 def _head(record: "Record") -> str:
@@ -73,7 +73,7 @@ def _sections(record: "Record") -> Iterator[tuple[str, Iterator[str]]]:
         (_law(record, law) for law in record.laws if _is_quoted(record, law)),
     )
     yield "Steps", _steps(record)
-    yield "Refused by the same check", (_variant(record, variant) for variant in record.variants)
+    yield "Refused", (_variant(record, variant) for variant in record.variants)
     yield "Sources", (f"    {s.work}, {s.locator} ({evidence(s)})" for s in record.sources)
 
 
@@ -103,7 +103,7 @@ def _steps(record: "Record") -> Iterator[str]:
 
 def _variant(record: "Record", variant: "Variant") -> str:
     withheld = f" without {', '.join(variant.withheld)}" if variant.withheld else ""
-    wrong = "" if variant.expression is None else f"    ≠ {plain(variant.expression)}\n"
+    wrong = "" if variant.expression is None else f"    {plain(variant.expression)}\n"
     return wrong + _words(f"{variant.name} (step {variant.step}{withheld}): {variant.why}", 8)
 
 

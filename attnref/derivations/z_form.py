@@ -80,7 +80,7 @@ RECORD = Record(
             "over the queries",
             "softmax",
             "Softmax along the wrong axis: labml's diffusion U-Net, since corrected "
-            "(annotated_deep_learning_paper_implementations, issue 146).",
+            "(labmlai, issue 146).",
             Sum(product(exp(a[t, s]), 1 / Sum(exp(a[j, s]), (j, 1, n)), v[s]), keys),
         ),
         Variant(
@@ -103,10 +103,13 @@ RECORD = Record(
         ),
         Variant(
             "value inside softmax",
-            "name",
+            "softmax",
             "Reported of nndl, edition of 7 October 2019, equation 15.107 (issue 469); since "
             "corrected.",
-            product(1 / Z[t], Sum(exp(product(a[t, s], v[s])), keys)),
+            Sum(
+                ratio(exp(product(a[t, s], v[s])), Sum(exp(product(a[t, j], v[j])), other_keys)),
+                keys,
+            ),
         ),
         Variant(
             "without the root",

@@ -1,11 +1,17 @@
 # %% [markdown]
-# # The variance of a dot product
+# # VDOT: the variance of a dot product
 #
-# How far the inner product of two random vectors spreads, and what that needs: the statement, the
-# assumptions, every step, and the mistakes that the same check refuses.
+# How far the inner product of two random vectors spreads, and what that needs.
 
 # %% tags=["hide-input"]
 from attnref import show
 from attnref.derivations import get
 
 show(get("VDOT"))
+
+# %% [markdown]
+# ## Check it and use it
+#
+# `python -m attnref verify VDOT` proves every step again and refuses every wrong line. [Why divide by √dₖ](../guide/scaling.py) tells
+# the story. `attnref.scores` divides by the root of this variance unless it is given another scale.
+# [VSCL](VSCL.py) uses it.

@@ -1,11 +1,16 @@
 # %% [markdown]
-# # The variance of a score
+# # VSCL: the variance of a score
 #
-# Why dividing by $\sqrt{d_k}$ brings the variance back to 1: the statement, what it rests on, every
-# step, and the mistakes that the same check refuses.
+# Why dividing by the root of $d_k$ brings the variance to 1.
 
 # %% tags=["hide-input"]
 from attnref import show
 from attnref.derivations import get
 
 show(get("VSCL"))
+
+# %% [markdown]
+# ## Check it and use it
+#
+# `python -m attnref verify VSCL` proves every step again and refuses every wrong line. [Why divide by √dₖ](../guide/scaling.py) tells
+# the story. `attnref.scores` multiplies by $1/\sqrt{d_k}$ unless it is given another scale. It uses [VDOT](VDOT.py).

@@ -2,35 +2,30 @@
 # # The Z form
 #
 # By the end of this page you can write attention for one query as a sum divided by one number, $Z$,
-# and show that it is the formula everybody prints.
+# and see that it is the formula everybody prints.
 #
 # ## One query, four keys
 #
-# A *query* is a vector that asks. Each *key* is a vector that says what its entry is about, and each
-# *value* is what that entry has to give. Take one query and four keys with $d_k = 4$ entries each,
-# and let the values be plain numbers:
+# Think of a small library. Each item has a *key*, a list of numbers that describes it, and a *value*,
+# what you get if you choose it. A *query* is a list of numbers that describes what you want. Take one
+# query, four keys of $d_k = 4$ numbers each, and values that are single numbers:
 
 # %%
 import numpy as np
 
 query = np.array([1.0, 2.0, 0.0, 1.0])
-key = np.array(
-    [
-        [1.0, 1.0, 0.0, 0.0],
-        [0.0, 2.0, 1.0, 1.0],
-        [2.0, 0.0, 1.0, 0.0],
-        [-1.0, 0.0, 2.0, 1.0],
-    ]
-)
+key = np.array([[1, 1, 0, 0], [0, 2, 1, 1], [2, 0, 1, 0], [-1, 0, 2, 1]])
 value = np.array([10.0, 20.0, 30.0, 40.0])
 
-score = key @ query / np.sqrt(4)
+score = key @ query / np.sqrt(len(query))
 print("scores ", score)
 
 # %% [markdown]
-# The *score* $a_s = \langle q, k_s\rangle / \sqrt{d_k}$ says how well key $s$ fits the query. Scores
-# can be negative or zero, so they can't be shares yet. Three steps make shares of them: exponentiate,
-# add up, divide.
+# Multiply query and key number by number and add up: that is their *inner product*
+# $\langle q, k_s\rangle$. Divided by $\sqrt{d_k}$, for a reason that has
+# [a page of its own](scaling.py), it is the *score* $a_s = \langle q, k_s\rangle / \sqrt{d_k}$ and
+# says how well key $s$ fits. A score can be negative, so it can't be a share yet. Raise $e$ to it: the
+# result is positive, and larger for a larger score. Divide by the sum $Z$, and the shares add up to 1.
 
 # %%
 exponential = np.exp(score)
@@ -47,7 +42,7 @@ print("output ", output.round(4))
 from attnref import show
 from attnref.figures import ACCENT, INK, MUTED, Figure
 
-shares = ", ".join(f"{w:.2f}" for w in weight)
+shares = ", ".join(f"{w:.0%}" for w in weight)
 bar = Figure(
     "Z, cut into weights",
     f"A bar of length Z = {Z:.2f} in four pieces with the shares {shares}.",
@@ -61,16 +56,13 @@ for s, (length, w) in enumerate(zip(exponential, weight, strict=True), 1):
         0,
         length,
         left=left,
-        color=ACCENT,
-        alpha=0.15 + 0.8 * w,
+        facecolor=(ACCENT, 0.1 + 0.6 * w),
         edgecolor=INK,
-        linewidth=0.8,
+        lw=0.8,
     )
     name = f"key {s}" if s == 1 else f"{s}"
     bar.axes.text(left + length / 2, 0.62, name, ha="center", color=MUTED)
-    bar.axes.text(
-        left + length / 2, 0, f"{w:.2f}", ha="center", va="center", color=INK
-    )
+    bar.axes.text(left + length / 2, 0, f"{w:.0%}", ha="center", va="center")
     left += length
 bar.axes.set(xlim=(0, Z), ylim=(-0.5, 0.9), yticks=[])
 bar.axes.set_xticks([0, Z], ["0", f"Z = {Z:.2f}"])
@@ -78,8 +70,9 @@ bar.axes.spines["left"].set_visible(False)
 show(bar)
 
 # %% [markdown]
-# No key is picked: the best one gets `{python} f"{weight[1]:.0%}"` of the say, and the output,
-# `{python} f"{output:.2f}"`, is an average in which all four values take part.
+# These steps are called *softmax*. No key is picked: the best one gets `{python} f"{weight[1]:.0%}"`
+# of the say, and the output, `{python} f"{output:.2f}"`, is an average in which all four values take
+# part.
 #
 # ## The formula
 #
@@ -97,8 +90,7 @@ show(bar)
 # y_t = \frac{1}{Z_t} \sum_{s=1}^{m} e^{a_{ts}} v_s . \label{z-form}
 # $$
 #
-# In the usual notation this is row $t$ of $\operatorname{softmax}(QK^{\mathsf T}/\sqrt{d_k})\,V$,
-# where softmax runs along the keys. Step by step, with each line proved from the one before:
+# Step by step, each line checked against the one before:
 
 # %% tags=["hide-input"]
 from attnref.derivations import get
@@ -108,10 +100,15 @@ show(get("ZFRM").proof)
 # %% [markdown]
 # [ZFRM](../d/ZFRM.py) has what this rests on, and the wrong versions that the same check refuses.
 #
-# ## The same thing, three times
+# Everybody prints $\operatorname{softmax}(QK^{\mathsf T}/\sqrt{d_k})\,V$. Stack queries, keys and
+# values as the rows of $Q$, $K$ and $V$: row $t$ of $QK^{\mathsf T}$ holds the inner products of query
+# $t$ with every key, softmax makes weights of the scaled row, and their product with $V$ is the sum of
+# the values with these weights, which is $y_t$.
 #
-# Here is \eqref{z-form} as one would write it down, for 4 queries of 8 entries and 20 keys with
-# values of 10 entries, drawn uniformly from $[0, 1)$:
+# ## The same thing, five times
+#
+# Here is \eqref{z-form} as one would write it down, for 4 queries of 8 numbers and 20 keys with values
+# of 10 numbers, drawn uniformly from $[0, 1)$:
 
 # %%
 rng = np.random.default_rng(0)
@@ -121,15 +118,15 @@ Q, K, V = rng.random((1, 4, 8)), rng.random((1, 20, 8)), rng.random((1, 20, 10))
 def one_query(q, keys, values):
     exponentials = [np.exp(q @ k / np.sqrt(len(q))) for k in keys]
     Z = sum(exponentials)
-    return sum(e / Z * v for e, v in zip(exponentials, values, strict=True)), Z
+    return sum(e * v for e, v in zip(exponentials, values, strict=True)) / Z, Z
 
 
 y, Z = zip(*(one_query(q, K[0], V[0]) for q in Q[0]), strict=True)
 print("Z_t of the four queries:", np.round(Z, 4))
 
 # %% [markdown]
-# Four queries, four normalisers. The package has this loop as `expanded_attention`, with the edge
-# cases decided, and the matrix form as `attention`. Torch's own function computes it too. All agree:
+# Four queries, four normalisers. The package has plain loops too, `expanded_attention`, with the edge
+# cases decided, and the matrix form, `attention`. Torch's own function computes it as well:
 
 # %%
 import torch
@@ -138,53 +135,49 @@ import attnref
 import attnref.torch
 
 loops = attnref.expanded_attention(Q, K, V)
-tensors = [torch.from_numpy(x) for x in (Q, K, V)]
+q, k, v = map(torch.from_numpy, (Q, K, V))
 others = {
     "the loop on this page": np.stack(y)[np.newaxis],
     "attnref.attention": attnref.attention(Q, K, V),
-    "attnref.torch.attention": attnref.torch.attention(*tensors).numpy(),
-    "Torch's own function": torch.nn.functional.scaled_dot_product_attention(
-        *tensors
-    ).numpy(),
+    "attnref.torch.attention": attnref.torch.attention(q, k, v),
+    "Torch's own": torch.nn.functional.scaled_dot_product_attention(q, k, v),
 }
-print("shape of the output:", loops.shape)
 for name, other in others.items():
-    print(f"{name:24} differs by {np.abs(other - loops).max():.14f}")
+    print(f"{name:24} differs by {np.abs(np.asarray(other) - loops).max():.14f}")
+
+weights = attnref.attention_weights(Q, K)
+print(
+    f"weights from {weights.min():.3f} to {weights.max():.3f} around {weights.mean():.3f}"
+)
 
 # %% [markdown]
-# Zero to fourteen decimals: what is left is the rounding of 64-bit numbers. And the weights of
-# uniform inputs are nearly equal, 1 in 20 each; [the next page](scaling.py#what-the-proof-needs)
-# says why.
+# What is left is rounding. Why the weights stay near 1/20, [the next page](scaling.py#what-the-proof-needs)
+# says.
 #
 # ## What goes wrong
 #
-# **The exponential overflows.** A score of 1000 is no trouble on paper:
+# **The exponential overflows.** A score of 1000 is no trouble on paper. For NumPy, $e^{1000}$ is
+# infinite, and infinity over infinity is not a number:
 
-# %%
-import math
-
-try:
-    math.exp(1000)
-except OverflowError as error:
-    print("exp(1000):", error)
-
+# %% tags=["expect-nan"]
 large = np.array([1000.0, 999.0, 998.0])
+with np.errstate(over="ignore", invalid="ignore"):
+    print("as written", np.exp(large) / np.exp(large).sum())
 shifted = np.exp(large - large.max())
-print("shifted:  ", (shifted / shifted.sum()).round(4))
+print("shifted   ", (shifted / shifted.sum()).round(4))
 
 # %% [markdown]
-# Subtracting one number $m$ from every score of a row multiplies $e^{a_{ts}}$ and $Z_t$ by the same
-# $e^{-m}$, which cancels in \eqref{z-form}. Any $m$ will do; the largest score keeps every
-# exponential at 1 or below.
+# Subtracting one number from every score of a row divides $e^{a_{ts}}$ and $Z_t$ by the same factor,
+# which cancels in \eqref{z-form}. On paper any number will do; in a computer, the largest score keeps
+# every exponential at 1 or below, and one of them at 1.
 #
-# **The sum runs over the wrong axis.** Normalising over the queries gives columns that add up to 1,
-# numbers of the right shape, and no error message:
+# **The sum runs over the wrong axis.** Normalising over the queries gives numbers of the right shape,
+# no error message, and rows that don't add up to 1:
 
 # %%
 a = attnref.scores(Q, K)[0]
 wrong = np.exp(a) / np.exp(a).sum(axis=0)
-print("row sums, over keys:   ", attnref.softmax(a).sum(axis=1).round(4))
-print("row sums, over queries:", wrong.sum(axis=1).round(4))
+print("row sums", wrong.sum(axis=1).round(4))
 
 # %% [markdown]
 # ## Check yourself
@@ -195,24 +188,21 @@ print("row sums, over queries:", wrong.sum(axis=1).round(4))
 #     the first weight above is `{python} f"{weight[0]:.4f}"` before and
 #     `{python} f"{attnref.softmax(score + 1)[0]:.4f}"` after.
 #
-# ??? question "Is masking a key the same as giving it the score 0?"
+# ??? question "To mask a key is to forbid a query to use it. Is that the same as a score of 0?"
 #
-#     No. A score of 0 adds $e^0 = 1$ to $Z$, and the key still takes part. A masked key is absent.
-#     Key 4 has the score 0 and the weight `{python} f"{weight[3]:.4f}"`; masked, its weight is
-#     `{python} f"{attnref.softmax(score, mask=np.arange(4) < 3)[3]:.4f}"` and the weight of key 2 rises
+#     No. A score of 0 adds $e^0 = 1$ to $Z$, and the key takes part: key 4 has the score 0 and the
+#     weight `{python} f"{weight[3]:.4f}"`. Masked, it is absent, with the weight
+#     `{python} f"{attnref.softmax(score, mask=np.arange(4) < 3)[3]:.0f}"`, and the weight of key 2 rises
 #     from `{python} f"{weight[1]:.4f}"` to
 #     `{python} f"{attnref.softmax(score, mask=np.arange(4) < 3)[1]:.4f}"`.
 #
-# ## Where next
+# ## Where next, and sources
 #
 # [Why divide by √dₖ](scaling.py) explains the root in the score.
-#
-# ## Sources
 #
 # - A. Vaswani and others, *Attention Is All You Need*, 2017, [arXiv:1706.03762](https://arxiv.org/abs/1706.03762),
 #   equation 1: the matrix form.
 # - M. Rabe and C. Staats, *Self-attention Does Not Need O(n²) Memory*, 2021,
-#   [arXiv:2112.05682](https://arxiv.org/abs/2112.05682), section 2: the sum and its normaliser kept apart.
-# - The path from one query to $Z$ follows a Chinese article,
-#   「把 Scaled Dot-Product Attention 展开写一遍」 (村儿网通). It calls $Z$ a constant; \eqref{normaliser}
-#   says of what.
+#   [arXiv:2112.05682](https://arxiv.org/abs/2112.05682), section 2 (from memory).
+# - The path follows a Chinese article, 「把 Scaled Dot-Product Attention 展开写一遍」 (村儿网通). It remarks
+#   that $Z$ looks like a constant: it is one over the keys, and not over the queries.

@@ -10,11 +10,11 @@ TEMPLATE = """\
 
 ## Run and cite this page
 
-This page is a program, and printed what it shows when the site was built. In a clone of attnref, it
-prints the same on your machine:
+This page is a program, and printed what it shows when the site was built. In a clone that
+`scripts/serve.py` has set up, this prints its numbers, and derivations and figures as text:
 
 ```sh
-python {path}
+.venv/bin/python {path}
 ```
 
 It ran with {versions}.

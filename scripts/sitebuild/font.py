@@ -47,6 +47,8 @@ def _cut(wanted: str) -> bytes:
     cutter.populate(text=wanted)
     cutter.subset(font)
     _keep_roots_narrow(font)
+    # Without this drop the index of a letter that reaches below the line, q or y, hangs no lower.
+    font["MATH"].table.MathConstants.SubscriptBaselineDropMin.Value = 0
     font.flavor = "woff2"
     file = io.BytesIO()
     font.save(file)
