@@ -8,8 +8,7 @@
 #
 # Give its tag, the version and the statement's fingerprint. The tag never changes and is never used
 # again. The fingerprint is twelve digits of a hash over the statement, its definitions and its
-# assumptions, those of the derivations it uses included: should one of them be changed, it changes. These are the derivations of this version, each with a page of its own:
-# [ZFRM](d/ZFRM.py), [VDOT](d/VDOT.py), [VSCL](d/VSCL.py).
+# assumptions, those of the derivations it uses included: should one of them be changed, it changes. These are [the derivations](d/index.py) of this version:
 
 # %%
 from attnref.derivations import RECORDS

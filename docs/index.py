@@ -43,7 +43,7 @@ print(attention(query, key, value).round(4))
 # **To learn**, read [The Z form](guide/z-form.py), which builds the formula from one query and four
 # keys, then [Why divide by √dₖ](guide/scaling.py), which finds out where the root comes from.
 #
-# **To cite**, see [How to cite](cite.py). Derivations carry a tag that stays, and every displayed
+# **To cite**, see [How to cite](cite.py). [Derivations](d/index.py) carry a tag that stays, and every displayed
 # equation has a link of its own: follow the number beside it.
 #
 # **To run**, clone the project and type `python3 scripts/serve.py`. The package works on NumPy arrays,

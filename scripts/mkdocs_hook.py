@@ -5,6 +5,7 @@ takes its rendering over, since its HTML knows no admonition, checks no link and
 page.
 """
 
+import json
 import logging
 import re
 from pathlib import Path
@@ -18,11 +19,12 @@ from mkdocs.structure.pages import Page
 
 from sitebuild import font
 from sitebuild.convert import convert
-from sitebuild.equations import EquationError, Equations
+from sitebuild.equations import EquationError, Equations, as_text
 from sitebuild.execute import ROOT, TIME_LIMIT, execute
 from sitebuild.quiet import quiet
 from sitebuild.script import PageError
 
+SEARCH = "search/search_index.json"
 FONT = "assets/fonts/stix-two-math.woff2"
 MEMORY = ROOT / ".cache"
 
@@ -78,10 +80,16 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Write the font that the formulas are set in."""
+    """Write the font that the formulas are set in, and make the search index readable."""
     target = Path(config.site_dir, FONT)
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(font.cut(characters, MEMORY / "fonts"))
+    index = Path(config.site_dir, SEARCH)
+    if index.exists():
+        found = json.loads(index.read_text(encoding="utf-8"))
+        for entry in found["docs"]:
+            entry |= {part: as_text(entry[part]) for part in ("title", "text")}
+        index.write_text(json.dumps(found, separators=(",", ":")), encoding="utf-8")
 
 
 def _executed(file: Any) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from fontTools.ttLib import TTFont
 
 from sitebuild import font
-from sitebuild.equations import EquationError, Equations
+from sitebuild.equations import EquationError, Equations, as_text
 from sitebuild.quiet import quiet
 
 
@@ -120,3 +120,18 @@ def test_remembered_font_is_the_one_that_would_be_cut(tmp_path: Path) -> None:
     """What is remembered depends on the characters; another set is another file."""
     assert font.cut(set("ab"), tmp_path) == font.cut(set("ab"), tmp_path) == font.cut(set("ab"))
     assert font.cut(set("abc"), tmp_path) == font.cut(set("abc"))
+
+
+@pytest.mark.parametrize(
+    ("indexed", "seen"),
+    [
+        (r"Divide by \(\sqrt{d_k}\).", "Divide by √dk."),
+        (r"\[ Z_t = e^{a} \label{z} \] it is", "Zt=ea it is"),
+        (r"a \(x &lt; 1\) b", "a x&lt;1 b"),
+        (r"See \eqref{z-form}, and \(\eqref{z}\).", r"See (z-form), and \((z)\)."),
+        ("No formula (at all) [here].", "No formula (at all) [here]."),
+    ],
+)
+def test_search_finds_what_is_seen_of_a_formula(indexed: str, seen: str) -> None:
+    """The index holds letters and signs, and no LaTeX."""
+    assert as_text(indexed) == seen

@@ -1,6 +1,7 @@
 """The site itself, built strictly: what is in it, what it weighs, and what it asks of others."""
 
 import gzip
+import json
 import re
 from collections import Counter
 from html.parser import HTMLParser
@@ -13,7 +14,8 @@ from attnref.derivations import RECORDS
 
 TYPICAL = "guide/z-form/index.html"
 RECORD_PAGES = [f"d/{record.tag}/index.html" for record in RECORDS]
-PAGES = ["index.html", TYPICAL, "guide/scaling/index.html", *RECORD_PAGES, "cite/index.html"]
+GUIDE = [TYPICAL, "guide/scaling/index.html"]
+PAGES = ["index.html", *GUIDE, "d/index.html", *RECORD_PAGES, "cite/index.html"]
 
 
 class Elements(HTMLParser):
@@ -136,6 +138,21 @@ def test_derivations_are_shown_step_by_step(site: Path) -> None:
         assert len(steps) >= 5
 
 
+def test_every_derivation_is_listed(site: Path) -> None:
+    """The list of derivations leads to the page of each record."""
+    listed = re.findall(r'href="(\w{4})/"', _html(site, "d/index.html"))
+    assert listed == [record.tag for record in RECORDS]
+
+
 def test_published_address_is_one_setting(site: Path) -> None:
     """Without it, no page names an address of its own."""
     assert 'rel="canonical"' not in "".join(_html(site, page) for page in PAGES)
+
+
+def test_search_index_holds_no_latex(site: Path) -> None:
+    """Titles and texts show formulas as they are seen; code keeps its backslashes."""
+    docs = json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))["docs"]
+    assert "Why divide by √dk" in [entry["title"] for entry in docs]
+    for entry in docs:
+        text = re.sub(r"<pre>.*?</pre>", "", entry["title"] + entry["text"], flags=re.DOTALL)
+        assert not re.search(r"\\[a-zA-Z(\[]", text), entry["location"]

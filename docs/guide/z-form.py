@@ -125,8 +125,8 @@ y, Z = zip(*(one_query(q, K[0], V[0]) for q in Q[0]), strict=True)
 print("Z_t of the four queries:", np.round(Z, 4))
 
 # %% [markdown]
-# Four queries, four normalisers. The package has plain loops too, `expanded_attention`, with the edge
-# cases decided, and the matrix form, `attention`. Torch's own function computes it as well:
+# Four queries, four normalisers. The package has plain loops too, with the edge cases decided, and the
+# matrix form. Torch's own function computes it as well:
 
 # %%
 import torch
@@ -202,7 +202,5 @@ print("row sums", wrong.sum(axis=1).round(4))
 #
 # - A. Vaswani and others, *Attention Is All You Need*, 2017, [arXiv:1706.03762](https://arxiv.org/abs/1706.03762),
 #   equation 1: the matrix form.
-# - M. Rabe and C. Staats, *Self-attention Does Not Need O(n²) Memory*, 2021,
-#   [arXiv:2112.05682](https://arxiv.org/abs/2112.05682), section 2 (from memory).
 # - The path follows a Chinese article, 「把 Scaled Dot-Product Attention 展开写一遍」 (村儿网通). It remarks
 #   that $Z$ looks like a constant: it is one over the keys, and not over the queries.

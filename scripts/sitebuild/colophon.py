@@ -10,8 +10,8 @@ TEMPLATE = """\
 
 ## Run and cite this page
 
-This page is a program, and printed what it shows when the site was built. In a clone that
-`scripts/serve.py` has set up, this prints its numbers, and derivations and figures as text:
+This page is a program. In a clone that `scripts/serve.py` has set up, this prints its numbers, and
+derivations and figures as text:
 
 ```sh
 .venv/bin/python {path}

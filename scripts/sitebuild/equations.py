@@ -14,6 +14,7 @@ from math_core import LatexError, LatexToMathML
 
 BLOCK = re.compile(r'<div class="arithmatex">\\\[(?P<tex>.*?)\\\]</div>', re.DOTALL)
 INLINE = re.compile(r'<span class="arithmatex">\\\((?P<tex>.*?)\\\)</span>', re.DOTALL)
+TEX = re.compile(r"\\(?:\((?!\s*\\eqref)|\[)(?P<tex>.*?)\\[)\]]", re.DOTALL)
 LABEL = re.compile(r"\s*\\label\{(?P<label>[^}]*)\}\s*")
 REFERENCE = re.compile(r"\\eqref\{(?P<label>[^}]*)\}")
 WORD = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
@@ -65,7 +66,8 @@ class Equations:
 
     def _mathml(self, tex: str, *, display: bool) -> str:
         try:
-            formula = _CONVERTER.convert_with_local_state(tex, displaystyle=display)
+            converter = _ANNOTATING if len(tex.strip()) > 1 else _PLAIN
+            formula = converter.convert_with_local_state(tex, displaystyle=display)
         except LatexError as error:
             reason = " ".join(str(error).split())
             raise EquationError(f"bad LaTeX ({reason})", tex) from None
@@ -81,7 +83,20 @@ class Equations:
         return f'<a class="equation-reference" href="#{label}">({self.numbers[label]})</a>'
 
 
-_CONVERTER = LatexToMathML(annotation=True, fancy_error=False)
+def as_text(indexed: str) -> str:
+    """Return text for a search index: of a formula, what is seen and not its source."""
+    seen = TEX.sub(lambda match: html.escape(_seen(html.unescape(match["tex"]))), indexed)
+    return REFERENCE.sub(lambda match: f"({match['label']})", seen)
+
+
+def _seen(tex: str) -> str:
+    formula = _PLAIN.convert_with_local_state(LABEL.sub(" ", tex), displaystyle=False)
+    return html.unescape(re.sub(r"<[^>]*>", "", formula.replace("<msqrt>", "√")))
+
+
+# The LaTeX stays with the formula as an annotation, unless it is the one letter that is shown.
+_ANNOTATING = LatexToMathML(annotation=True, fancy_error=False)
+_PLAIN = LatexToMathML(fancy_error=False)
 
 
 def outside_code(page: str, change: Callable[[str], str]) -> str:
