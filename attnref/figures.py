@@ -10,6 +10,7 @@ import textwrap
 from typing import Any
 from xml.etree import ElementTree
 
+from cycler import cycler
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
@@ -22,8 +23,10 @@ STYLE: dict[Any, Any] = {  # Matplotlib types its keys one by one
     "axes.linewidth": 0.8,
     "axes.spines.right": False,
     "axes.spines.top": False,
+    "axes.prop_cycle": cycler(color=CATEGORIES),
     "figure.constrained_layout.use": True,
     "font.size": 10,
+    "legend.frameon": False,
     "lines.linewidth": 1.5,
     "svg.fonttype": "none",
     "svg.hashsalt": "attnref",
@@ -103,7 +106,7 @@ def _bare(root: ElementTree.Element) -> None:
 
 def _shorten(attributes: dict[str, str]) -> None:
     """Drop digits below a tenth of a point, and styles that are the default or the page's."""
-    for name in GEOMETRY & attributes.keys():
+    for name in sorted(GEOMETRY & attributes.keys()):
         short = re.sub(r"(\d\.\d)\d+", r"\1", attributes.pop(name))
         if short := re.sub(r"rotate\(-0 [^)]*\)", "", short):
             attributes[name] = " ".join(short.split())

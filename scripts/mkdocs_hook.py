@@ -5,6 +5,7 @@ takes its rendering over, since its HTML knows no admonition, checks no link and
 page.
 """
 
+import html
 import json
 import logging
 import re
@@ -20,7 +21,8 @@ from mkdocs.structure.pages import Page
 from sitebuild import font
 from sitebuild.convert import convert
 from sitebuild.equations import EquationError, Equations, as_text
-from sitebuild.execute import ROOT, TIME_LIMIT, execute
+from sitebuild.execute import TIME_LIMIT, execute
+from sitebuild.memory import ROOT
 from sitebuild.quiet import quiet
 from sitebuild.script import PageError
 
@@ -42,7 +44,7 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
     }
     limit = config.extra.get("seconds_per_page", TIME_LIMIT)
     try:
-        done = execute(pages, say=log.info, memory=MEMORY / "pages", time_limit=limit)
+        done = execute(pages, say=log.info, folder=MEMORY / "pages", time_limit=limit)
     except ExceptionGroup as group:
         details = "\n\n".join(map(str, group.exceptions))
         raise PluginError(f"{group.message}\n\n{details}") from None
@@ -62,8 +64,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     if page.file.src_uri not in records:
         return markdown
     source = Path(page.file.abs_src_path or "")
-    document = convert(source, records[page.file.src_uri], url=page.canonical_url or "")
-    page.meta.setdefault("description", document.description)
+    try:
+        document = convert(source, records[page.file.src_uri], url=page.canonical_url or "")
+    except PageError as error:
+        raise PluginError(str(error)) from None
+    page.meta.setdefault("description", html.escape(document.description))
     return document.markdown
 
 

@@ -44,6 +44,13 @@ def test_reference_links_to_its_equation_forward_and_backward() -> None:
     assert page.count('<a class="equation-reference" href="#a">(1)</a>') == 2
 
 
+@pytest.mark.parametrize("around", ["<a href='#x'>{}</a>", "<title>{}</title>", "<img alt='{}'>"])
+def test_reference_where_no_link_can_be_is_a_number(around: str) -> None:
+    """Inside a link, a title or an attribute, the number stands alone."""
+    page = around.format(r"\eqref{a}")
+    assert Equations().render(_block(r"x \label{a}") + page).endswith(around.format("(1)"))
+
+
 def test_reference_in_code_is_left_as_it_is_written() -> None:
     """A page may show the source of a reference."""
     code = r"<pre><code>\eqref{nowhere}</code></pre>"
@@ -52,7 +59,7 @@ def test_reference_in_code_is_left_as_it_is_written() -> None:
 
 def test_source_is_kept_as_annotation() -> None:
     """The LaTeX stays with the formula, without its label."""
-    page = Equations().render(_block(r"a < b & c \label{x}".replace(" & c", "")))
+    page = Equations().render(_block(r"a < b \label{x}"))
     assert '<annotation encoding="application/x-tex">a &lt; b</annotation>' in page
 
 
@@ -67,6 +74,12 @@ def test_source_is_kept_as_annotation() -> None:
         (_block(r"x \label{a} \label{b}"), r"needs one \\label, not 2"),
         (_block(r"x \label{eq:1}"), "is not made of letters, digits and hyphens"),
         (r"<p>\eqref{nowhere}</p>", "no equation of this page has this label"),
+        (_block(r"\begin{align} a &= b \label{a} \end{align}"), "numbers its lines itself"),
+        (_block(r"\boxed{a} \label{a}"), "boxes and strokes"),
+        (_block(r"a \label{a}") + _inline(r"\eqref{a} + x"), "stands in prose, never in a formula"),
+        (_block(r"a \label{a}") + '<h2 id="a">A</h2>', "the id of something else as well"),
+        (r"<p>$$ x = 1</p>", "LaTeX that is no formula"),
+        (r"<nav>\(\sqrt{d_k}\)</nav>", "LaTeX that is no formula"),
     ],
 )
 def test_bad_latex_is_an_error_that_shows_it(page: str, message: str) -> None:
@@ -94,12 +107,13 @@ def test_font_is_the_same_bytes_for_the_same_characters() -> None:
 def test_quiet_page_shows_the_same_text() -> None:
     """Spans without a colour and indentation go; code keeps its lines and its coloured words."""
     page = (
-        "<div>\n\n    <p>one\n  two</p>\n</div>\n"
+        '<div>\n\n    <p>one\n  <span class="red">two</span></p>\n</div>\n'
         '<pre><span></span><code><span class="kn">import</span><span class="w"> </span>'
         '<span class="nn">numpy</span>\n\n  <span class="mf">1.0</span></code></pre>'
     )
     assert quiet(page) == (
-        '<div>\n<p>one\ntwo</p>\n</div>\n<pre><code><span class="kn">import</span> numpy\n\n'
+        '<div>\n<p>one\n<span class="red">two</span></p>\n</div>\n'
+        '<pre><code><span class="kn">import</span> numpy\n\n'
         '  <span class="mf">1.0</span></code></pre>'
     )
 

@@ -8,6 +8,7 @@ import pages
 from sitebuild import __main__ as command
 from sitebuild.convert import convert, fence
 from sitebuild.execute import run
+from sitebuild.script import PageError
 
 
 def _markdown(path: Path, url: str = "") -> str:
@@ -17,10 +18,7 @@ def _markdown(path: Path, url: str = "") -> str:
 def test_output_stands_below_its_code(tmp_path: Path) -> None:
     """Code, then what it printed, each in a block of its own kind."""
     text = _markdown(pages.page(tmp_path, "print(6 * 7)"))
-    assert (
-        "```python\nprint(6 * 7)\n```\n\n``` { .text .output .no-copy }\n42\n```"
-        in text.replace("```{", "``` {")
-    )
+    assert "```python\nprint(6 * 7)\n```\n\n```{ .text .output .no-copy }\n42\n```" in text
 
 
 def test_values_stand_in_the_prose(tmp_path: Path) -> None:
@@ -65,7 +63,7 @@ def test_description_is_the_first_paragraph(tmp_path: Path) -> None:
 def test_colophon_names_command_versions_and_citation(tmp_path: Path) -> None:
     """The end of a page says how to run it, what it ran with and how to cite it."""
     text = _markdown(pages.page(tmp_path, "import attnref"), url="https://example.org/page/")
-    assert "python page.py" in text
+    assert ".venv/bin/python page.py" in text
     assert "attnref 0.1.0, numpy " in text
     assert "@misc{attnref-page," in text
     assert "title = {A page}" in text
@@ -102,6 +100,25 @@ def test_plain_tree_holds_every_page_and_links_between_them(tmp_path: Path) -> N
     assert (out / "two.md").read_text() == "[page](page.md), [code](https://example.org/a.py)"
     assert not list(out.rglob("*.py"))
     command.write(docs, out)
+
+
+def test_plain_tree_leaves_code_alone(tmp_path: Path) -> None:
+    """What looks like a link inside code stays as it is written, in prose and in outputs."""
+    docs, out = tmp_path / "docs", tmp_path / "out"
+    docs.mkdir()
+    code = "print('table[0](page.py)')"
+    pages.page(docs, code, prose=pages.prose("`table[0](page.py)`, [page](page.py)"))
+    command.write(docs, out)
+    text = (out / "page.md").read_text(encoding="utf-8")
+    assert text.count("(page.py)") == 3
+    assert text.count("(page.md)") == 1
+
+
+def test_page_without_a_heading_is_refused(tmp_path: Path) -> None:
+    """A page needs a title to be cited by; a comment in its code is none."""
+    path = pages.page(tmp_path, "# No title\nx = 1", prose="# %% [markdown]\n# Text.\n")
+    with pytest.raises(PageError, match="has no heading"):
+        _markdown(path)
 
 
 def test_plain_tree_does_not_replace_what_it_did_not_write(tmp_path: Path) -> None:

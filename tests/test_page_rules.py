@@ -17,6 +17,8 @@ REFUSED = {
     "warns": ("import warnings\nwarnings.warn('old')", "expect-stderr", "UserWarning: old"),
     "writes to stderr": ("import sys\nprint('oh', file=sys.stderr)", "expect-stderr", "oh"),
     "prints NaN": ("print('a', float('nan'))", "expect-nan", "a nan"),
+    "prints Infinity": ("import json\nprint(json.dumps(1e999))", "expect-nan", "Infinity"),
+    "prints NaT": ("import numpy\nprint(numpy.datetime64('NaT'))", "expect-nan", "NaT"),
     "prints inf": ("print([1.0, -float('inf')])", "expect-nan", "-inf"),
     "prints an address": ("print(object())", "expect-address", "0x"),
 }
@@ -77,6 +79,10 @@ def test_words_that_only_resemble_nan_are_accepted(tmp_path: Path) -> None:
             "with a script, a raster image or foreign content",
         ),
         ({"text/html": "<b>nan</b>"}, "not tagged expect-nan"),
+        ({"text/html": "<img src='https://example.org/a.png'>"}, "foreign content: <img"),
+        ({"text/html": "<b onclick='0'>b</b>"}, "foreign content: onclick"),
+        ({"text/html": "<SVG><image href='a.png'/></SVG>"}, "foreign content: <image"),
+        ({"image/svg+xml": SVG.format("<title></title><desc>d</desc>")}, "without <title>"),
     ],
 )
 def test_rich_output_obeys_the_rules_of_figures(
@@ -102,8 +108,61 @@ def test_page_whose_process_dies_is_refused(tmp_path: Path) -> None:
 
 def test_text_written_past_python_is_refused(tmp_path: Path) -> None:
     """What compiled code writes to the file descriptors does not vanish."""
-    with pytest.raises(PageError, match="past Python's own streams\nraw"):
+    with pytest.raises(PageError, match="past Python's own streams or too late\nraw"):
         run(pages.page(tmp_path, "import os\n_ = os.write(2, b'raw')"))
+
+
+LATE = {
+    "exit handler": "import atexit\n_ = atexit.register(print, 'late')",
+    "exit handler that raises": "import atexit\n_ = atexit.register(lambda: 1 / 0)",
+    "thread": (
+        "import threading, time\n"
+        "threading.Thread(target=lambda: (time.sleep(0.3), print('late'))).start()"
+    ),
+}
+
+
+@pytest.mark.parametrize("code", LATE.values(), ids=LATE)
+def test_what_happens_after_the_last_cell_is_refused(code: str, tmp_path: Path) -> None:
+    """Nothing that a page says too late is lost."""
+    with pytest.raises(PageError, match=r"or too late|ended with code"):
+        run(pages.page(tmp_path, code))
+
+
+def test_process_that_ends_early_without_an_error_is_refused(tmp_path: Path) -> None:
+    """Code 0 without a record is no finished page."""
+    with pytest.raises(PageError, match="line 7: the process ended with code 0"):
+        run(pages.page(tmp_path, "import os\nos._exit(0)"))
+
+
+def test_form_of_an_object_that_fails_is_refused(tmp_path: Path) -> None:
+    """A rich form that raises is an error of the page, never a printed traceback."""
+    code = (
+        "from attnref import show\n\n\nclass Bad:\n"
+        "    def _repr_markdown_(self):\n        raise ValueError('broken form')\n\n\nshow(Bad())"
+    )
+    with pytest.raises(PageError, match="ValueError: broken form"):
+        run(pages.page(tmp_path, code))
+
+
+@pytest.mark.parametrize("expression", ["print('told')", "__import__('attnref').show('told')"])
+def test_prose_that_prints_is_refused(expression: str, tmp_path: Path) -> None:
+    """Prose takes values; what it would print has no place in a sentence."""
+    path = pages.page(tmp_path, "x = 1", prose=pages.prose(f"So `{{python}} {expression}`."))
+    with pytest.raises(PageError, match="is prose and takes values only"):
+        run(path)
+
+
+def test_environment_of_the_build_does_not_reach_a_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Warnings that are switched off outside are not switched off on a page."""
+    monkeypatch.setenv("PYTHONWARNINGS", "ignore")
+    monkeypatch.setenv("PYTHONOPTIMIZE", "1")
+    with pytest.raises(PageError, match="UserWarning: old"):
+        run(pages.page(tmp_path, "import warnings\nwarnings.warn('old')"))
+    with pytest.raises(PageError, match="AssertionError"):
+        run(pages.page(tmp_path, "assert False"))
 
 
 def test_page_that_waits_for_input_is_refused(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ PAGES = sorted((ROOT / "docs").rglob("*.py"))
 @pytest.fixture(scope="module")
 def records() -> dict[Path, dict]:  # type: ignore[type-arg]
     """Return what each page showed when the site's chain ran it."""
-    return execute(PAGES, say=lambda _: None, memory=ROOT / ".cache" / "pages")
+    return execute(PAGES, say=lambda _: None, folder=ROOT / ".cache" / "pages")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -2,7 +2,8 @@
 
     script.py      reads a page: cells of prose and of code
     worker.py      runs one page in a process of its own and records what it shows
-    execute.py     runs all pages, two at a time, within a time limit, and remembers unchanged ones
+    execute.py     runs all pages, two at a time, within a time limit
+    memory.py      remembers what unchanged pages showed
     rules.py       says what a page may show
     convert.py     page + record → Markdown
     colophon.py    how to run a page, what it ran with, how to cite it

@@ -12,9 +12,18 @@ import sys
 from pathlib import Path
 
 from sitebuild.convert import convert
-from sitebuild.execute import ROOT, execute
+from sitebuild.execute import execute
+from sitebuild.memory import ROOT
+from sitebuild.script import PageError
 
 MARK = ".attnref-markdown"
+NOT_COPIED = ("*.py", "__pycache__", "ruff.toml", ".*")
+CODE_OR_LINK = re.compile(
+    r"^ *(?P<fence>`{3,}|~{3,}).*?^ *(?P=fence)[`~]*$"
+    r"|(?<!`)(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)"
+    r"|(?P<link>(?:\]\(|^\[[^]\n]+\]: *)(?![a-z]+:)[^)\s]*)\.py(?=[#)\s])",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 def main() -> int:
@@ -26,7 +35,7 @@ def main() -> int:
     out = parser.parse_args().out
     try:
         write(ROOT / "docs", out)
-    except (FileExistsError, ExceptionGroup) as error:
+    except (FileExistsError, PageError, ExceptionGroup) as error:
         details = map(str, error.exceptions) if isinstance(error, ExceptionGroup) else ()
         print("\n\n".join([*details, str(error)]), file=sys.stderr)
         return 1
@@ -38,19 +47,26 @@ def write(docs: Path, out: Path) -> None:
     if out.exists() and any(out.iterdir()) and not (out / MARK).exists():
         raise FileExistsError(f"{out} exists and was not written by this command: choose another")
     pages = sorted(docs.rglob("*.py"))
-    records = execute(pages, say=print, memory=ROOT / ".cache" / "pages")
-    shutil.rmtree(out, ignore_errors=True)
-    shutil.copytree(docs, out, ignore=shutil.ignore_patterns("*.py", "__pycache__", "ruff.toml"))
-    for page in pages:
-        target = out / page.relative_to(docs).with_suffix(".md")
-        target.write_text(convert(page, records[page]).markdown, encoding="utf-8")
-    for text in out.rglob("*.md"):
-        text.write_text(_link_to_markdown(text.read_text(encoding="utf-8")), encoding="utf-8")
-    (out / MARK).write_text(os.linesep)
+    records = execute(pages, say=print, folder=ROOT / ".cache" / "pages")
+    writing = out.with_name(f"{out.name}.writing")
+    shutil.rmtree(writing, ignore_errors=True)
+    try:
+        shutil.copytree(docs, writing, ignore=shutil.ignore_patterns(*NOT_COPIED))
+        for page in pages:
+            target = writing / page.relative_to(docs).with_suffix(".md")
+            target.write_text(convert(page, records[page]).markdown, encoding="utf-8")
+        for text in writing.rglob("*.md"):
+            text.write_text(_link_to_markdown(text.read_text(encoding="utf-8")), encoding="utf-8")
+        (writing / MARK).write_text(os.linesep)
+        shutil.rmtree(out, ignore_errors=True)
+        writing.rename(out)
+    finally:
+        shutil.rmtree(writing, ignore_errors=True)
 
 
 def _link_to_markdown(text: str) -> str:
-    return re.sub(r"(\]\((?![a-z]+:)[^)\s]*)\.py(?=[#)])", r"\1.md", text)
+    """Let links to pages lead to their Markdown; code that looks like a link is code."""
+    return CODE_OR_LINK.sub(lambda m: f"{m['link']}.md" if m["link"] else m[0], text)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from attnref import __date__, __version__
-from sitebuild.execute import ROOT
+from sitebuild.memory import short
 
 TEMPLATE = """\
 <div class="colophon" markdown>
@@ -32,9 +32,8 @@ It ran with {versions}.
 
 def markdown(page: Path, title: str, versions: dict[str, str], url: str) -> str:
     """Return the colophon of a page."""
-    path = page.relative_to(ROOT) if page.is_relative_to(ROOT) else Path(page.name)
     return TEMPLATE.format(
-        path=path.as_posix(),
+        path=page.name if short(page).is_absolute() else short(page).as_posix(),
         versions=", ".join(f"{name} {version}" for name, version in versions.items()),
         bibtex=f"```bibtex\n{bibtex(page.stem, title, url)}\n```",
     )

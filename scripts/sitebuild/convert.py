@@ -3,12 +3,12 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sitebuild import colophon, rules
-from sitebuild.script import INLINE, Cell, read
+from sitebuild.memory import Record
+from sitebuild.script import INLINE, Cell, PageError, read
 
-Record = dict[str, Any]
+OUTPUT = "{ .text .output .no-copy }"
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,10 @@ def convert(page: Path, record: Record, *, url: str = "") -> Document:
     cells = read(page)
     parts = [_cell(cell, events) for cell, events in zip(cells, record["cells"], strict=True)]
     body = "\n\n".join(part for part in parts if part)
-    title, description = _title(body)
+    prose = (part for cell, part in zip(cells, parts, strict=True) if cell.kind == "markdown")
+    title, description = _title("\n\n".join(prose))
+    if not title:
+        raise PageError(page, None, "has no heading `# …` to be cited by")
     return Document(
         body + "\n\n" + colophon.markdown(page, title, record["versions"], url), description
     )
@@ -49,19 +52,14 @@ def _cell(cell: Cell, events: list[rules.Event]) -> str:
 def _output(event: rules.Event) -> str:
     if event["kind"] == "display":
         return _display(event["data"])
-    return fence(
-        event["summary"] if event["kind"] == "error" else event["text"],
-        "{ .text .output .no-copy }",
-    )
+    return fence(event["summary"] if event["kind"] == "error" else event["text"], OUTPUT)
 
 
 def _display(data: dict[str, str]) -> str:
     mime = rules.richest(data)
     form = data[mime].strip()
     if mime == "text/plain":
-        return fence(form, "{ .text .output .no-copy }")
-    if mime == "text/latex":
-        return "$$\n" + form.strip("$").removeprefix(r"\displaystyle").strip() + "\n$$"
+        return fence(form, OUTPUT)
     if mime == "image/svg+xml":
         return f"<figure>{form}</figure>"
     return form

@@ -18,8 +18,10 @@ TEX = re.compile(r"\\(?:\((?!\s*\\eqref)|\[)(?P<tex>.*?)\\[)\]]", re.DOTALL)
 LABEL = re.compile(r"\s*\\label\{(?P<label>[^}]*)\}\s*")
 REFERENCE = re.compile(r"\\eqref\{(?P<label>[^}]*)\}")
 WORD = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
-VERBATIM = re.compile(r"(<(pre|code|script|style|textarea)\b.*?</\2>)", re.DOTALL)
-LEFT_RAW = re.compile(r'class="arithmatex"|\\[(\[]\s*\\?\w')
+NUMBERED = re.compile(r"\\begin\{(equation|align|alignat|flalign|gather|multline|eqnarray)\}")
+VERBATIM = re.compile(r"<(pre|code|script|style|textarea|annotation)\b.*?</\1>", re.DOTALL)
+UNLINKED = re.compile(r"<(a|title)\b.*?</\1>|<[^>]*>", re.DOTALL)
+LEFT_RAW = re.compile(r"\$\$|\\[()\[\]]|\\(begin|end|label|frac|sqrt)\{|class=\"arithmatex\"")
 
 
 class EquationError(Exception):
@@ -41,7 +43,17 @@ class Equations:
         """Return the page with every formula as MathML and every reference as a link."""
         page = BLOCK.sub(lambda match: self._block(html.unescape(match["tex"])), page)
         page = INLINE.sub(lambda match: self._inline(html.unescape(match["tex"])), page)
-        return outside_code(page, lambda text: REFERENCE.sub(self._reference, text))
+        page = outside_code(page, self._link)
+        outside_code(page, _refuse_source)
+        for label in self.numbers:
+            if page.count(f' id="{label}"') > 1:
+                raise EquationError("the label is the id of something else as well", label)
+        return page
+
+    def _link(self, text: str) -> str:
+        """Put the number for each reference, and a link to it where there can be one."""
+        text = UNLINKED.sub(lambda part: REFERENCE.sub(self._number, part[0]), text)
+        return REFERENCE.sub(self._reference, text)
 
     def _block(self, tex: str) -> str:
         labels = LABEL.findall(tex)
@@ -65,22 +77,33 @@ class Equations:
         return tex if REFERENCE.fullmatch(tex.strip()) else self._mathml(tex, display=False)
 
     def _mathml(self, tex: str, *, display: bool) -> str:
+        if REFERENCE.search(tex):
+            raise EquationError("\\eqref stands in prose, never in a formula", tex)
+        if numbered := NUMBERED.search(tex):
+            raise EquationError(
+                f"{numbered[1]} numbers its lines itself: take aligned or gathered", tex
+            )
         try:
             converter = _ANNOTATING if len(tex.strip()) > 1 else _PLAIN
             formula = converter.convert_with_local_state(tex, displaystyle=display)
         except LatexError as error:
             reason = " ".join(str(error).split())
             raise EquationError(f"bad LaTeX ({reason})", tex) from None
+        if "<menclose" in formula:
+            raise EquationError("browsers don't draw boxes and strokes around formulas", tex)
         self.characters.update(
             html.unescape(re.sub(r"<annotation.*?</annotation>|<[^>]*>", "", formula))
         )
         return formula
 
     def _reference(self, match: re.Match[str]) -> str:
-        label = match["label"]
-        if label not in self.numbers:
+        number = self._number(match)
+        return f'<a class="equation-reference" href="#{match["label"]}">{number}</a>'
+
+    def _number(self, match: re.Match[str]) -> str:
+        if match["label"] not in self.numbers:
             raise EquationError("no equation of this page has this label", match[0])
-        return f'<a class="equation-reference" href="#{label}">({self.numbers[label]})</a>'
+        return f"({self.numbers[match['label']]})"
 
 
 def as_text(indexed: str) -> str:
@@ -97,6 +120,15 @@ def _seen(tex: str) -> str:
 # The LaTeX stays with the formula as an annotation, unless it is the one letter that is shown.
 _ANNOTATING = LatexToMathML(annotation=True, fancy_error=False)
 _PLAIN = LatexToMathML(fancy_error=False)
+
+
+def _refuse_source(text: str) -> str:
+    if raw := LEFT_RAW.search(text):
+        around = html.unescape(text[max(0, raw.start() - 40) : raw.end() + 40])
+        raise EquationError(
+            "LaTeX that is no formula (a $$ without its pair, a formula in a heading)", around
+        )
+    return text
 
 
 def outside_code(page: str, change: Callable[[str], str]) -> str:

@@ -13,6 +13,8 @@ from fontTools.pens.ttGlyphPen import TTGlyphPen
 from fontTools.ttLib import TTFont
 from fontTools.ttLib.tables.otTables import MathGlyphVariantRecord
 
+from sitebuild import memory
+
 # Found, not imported: all that is wanted of ziamath is the font file in its wheel.
 _ZIAMATH = importlib.util.find_spec("ziamath")
 SOURCE = (
@@ -23,18 +25,15 @@ ALWAYS = "0123456789 √"  # a root is drawn by its element, without a character
 CREDITS = [0, 1, 2, 4, 6, 13, 14]  # copyright, names and the licence stay inside the file
 
 
-def cut(characters: set[str], memory: Path | None = None) -> bytes:
+def cut(characters: set[str], folder: Path | None = None) -> bytes:
     """Return the font as WOFF2: these characters, their italics and all their stretched forms."""
     wanted = "".join(sorted(characters | {_italic(c) for c in characters} | set(ALWAYS)))
-    if memory is None:
+    if folder is None:
         return _cut(wanted)
     parts = (wanted.encode(), SOURCE.read_bytes(), Path(__file__).read_bytes())
-    entry = memory / f"{hashlib.sha256(b''.join(parts)).hexdigest()}.woff2"
+    entry = folder / f"{hashlib.sha256(b''.join(parts)).hexdigest()}.woff2"
     if not entry.exists():
-        memory.mkdir(parents=True, exist_ok=True)
-        partial = entry.with_suffix(".partial")
-        partial.write_bytes(_cut(wanted))
-        partial.replace(entry)
+        memory.keep(entry, _cut(wanted))
     return entry.read_bytes()
 
 

@@ -7,13 +7,15 @@ indentation is for whoever reads the template.
 
 import re
 
-from sitebuild.equations import outside_code
+from sitebuild.equations import VERBATIM, outside_code
 
-UNCOLOURED = re.compile(r'<span class="(?![ksmc])[a-z][a-z0-9]{0,2}">([^<]*)</span>|<span></span>')
-INDENTATION = re.compile(r"\s*\n\s*")
+UNCOLOURED = re.compile(
+    r'<span class="(?:n[a-z]?|v[a-z]|ow?|p|w|bp|fm)">([^<]*)</span>|<span></span>'
+)
+INDENTATION = re.compile(r"[ \t\n]*\n[ \t\n]*")
 
 
 def quiet(page: str) -> str:
     """Drop the spans that no colour is for, and the white space between lines outside code."""
-    page = UNCOLOURED.sub(lambda span: span[1] or "", page)
+    page = VERBATIM.sub(lambda code: UNCOLOURED.sub(lambda span: span[1] or "", code[0]), page)
     return outside_code(page, lambda text: INDENTATION.sub("\n", text))

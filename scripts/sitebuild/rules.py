@@ -9,7 +9,11 @@ from sitebuild.script import Cell, PageError
 Event = dict[str, Any]
 
 RICH = ("text/markdown", "image/svg+xml", "text/html", "text/latex", "text/plain")
-NOT_A_NUMBER = re.compile(r"(?<![\w.])[-+]?(nan|inf)(?![\w])", re.IGNORECASE)
+NOT_A_NUMBER = re.compile(r"(?<![\w.])[-+]?((?i:s?nan|inf)|Infinity|NaT)(?!\w)")
+FOREIGN = re.compile(
+    r"<(?:script|style|link|img|image|foreignObject|iframe|object|embed)\b|\son\w+\s*=\s*[\"']|!\[",
+    re.IGNORECASE,
+)
 ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b", re.IGNORECASE)
 TAGS = {
     "raises-exception": "an exception",
@@ -37,6 +41,10 @@ def check(page: Path, cell: Cell, events: list[Event]) -> None:
             raise _refusal(page, cell, message, _first(events, "error", "line"))
         if what is None and tag in cell.tags:
             raise _refusal(page, cell, f"is tagged {tag} and does not show {TAGS[tag]}")
+    if cell.kind == "markdown" and any(event["kind"] != "value" for event in events):
+        raise _refusal(
+            page, cell, "is prose and takes values only: print and show in a cell of code"
+        )
     for event in events:
         if event["kind"] == "display":
             _check_display(page, cell, event["data"])
@@ -44,8 +52,9 @@ def check(page: Path, cell: Cell, events: list[Event]) -> None:
 
 def text_of(event: Event) -> str:
     """Return what a reader sees of an event."""
-    text: str = event["text"] if "text" in event else event["data"].get(richest(event["data"]), "")
-    return text
+    if event["kind"] == "display":
+        return str(event["data"].get(richest(event["data"]), ""))
+    return str(event["summary" if event["kind"] == "error" else "text"])
 
 
 def richest(data: dict[str, str]) -> str:
@@ -58,15 +67,14 @@ def _check_display(page: Path, cell: Cell, data: dict[str, str]) -> None:
     raster = [form for form in data if form.startswith("image/") and form != "image/svg+xml"]
     if not mime or (mime == "text/plain" and raster):
         raise _refusal(page, cell, f"shows {', '.join(data)}; a figure must be SVG, never raster")
-    for svg in re.findall(r"<svg\b.*?</svg>", data[mime], re.DOTALL):
+    if mime != "text/plain" and (foreign := FOREIGN.search(data[mime])):
+        what = "a script, a raster image or foreign content"
+        raise _refusal(page, cell, f"shows something with {what}: {foreign[0].strip()}")
+    for svg in re.findall(r"<svg\b.*?</svg>", data[mime], re.DOTALL | re.IGNORECASE):
         for needed in ("<title", "<desc"):
-            if needed not in svg:
+            if not re.search(rf"{needed}\b[^>]*>\s*[^<\s]", svg):
                 missing = f"shows an SVG without {needed}>, for those who can't see it"
                 raise _refusal(page, cell, missing)
-        if re.search(r"<script\b|<image\b|<foreignObject\b|\son\w+=", svg):
-            raise _refusal(
-                page, cell, "shows an SVG with a script, a raster image or foreign content"
-            )
 
 
 def _refusal(page: Path, cell: Cell, message: str, line: int | None = None) -> PageError:

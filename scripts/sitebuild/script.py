@@ -1,11 +1,17 @@
 """Read a page: a Python script in percent format, as jupytext defines it."""
 
+import io
 import re
+import tokenize
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import jupytext
 
+# A comment that looks like a magic of IPython is a comment.
+PERCENT = {"extension": ".py", "format_name": "percent", "comment_magics": False}
+MARKER = re.compile(r"# ?%%")
 INLINE = re.compile(r"`\{python\} (?P<expression>[^`]+)`")
 
 
@@ -40,27 +46,42 @@ class Cell:
 
 def read(path: Path) -> tuple[Cell, ...]:
     """Read a page's cells; each knows its line, found by walking through the script."""
-    text = path.read_text(encoding="utf-8")
-    notebook = jupytext.reads(text, fmt="py:percent")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise PageError(path, None, f"is not UTF-8 ({error})") from None
+    notebook = jupytext.reads(text, fmt=PERCENT)
     lines = text.splitlines()
-    cells, line = [], 0
-    for cell in notebook.cells:
-        line = _next_cell(lines, line, cell.source)
+    cells = []
+    for cell, line in zip(notebook.cells, _starts(path, text, len(notebook.cells)), strict=True):
+        _check_marker(path, cell, lines, line)
         tags = frozenset(cell.metadata.get("tags", ()))
         cells.append(Cell(cell.cell_type, cell.source, tags, line + 1))
     return tuple(cells)
 
 
-def _next_cell(lines: list[str], start: int, source: str) -> int:
-    """Return the index of the line where the cell's text starts, at or after a cell marker."""
-    marker = next((i for i in range(start, len(lines)) if lines[i].startswith("# %%")), start)
-    texts = source.splitlines()
-    blank = next((n for n, text in enumerate(texts) if text.strip()), None)
-    if blank is None:
-        return marker
-    matches = (i for i in range(marker, len(lines)) if _bare(lines[i]) == _bare(texts[blank]))
-    return next(matches, marker) - blank
+def _check_marker(path: Path, cell: Any, lines: list[str], line: int) -> None:
+    """Refuse a marker that says what nobody reads, and code below a marker of prose."""
+    if cell.cell_type == "raw" or (unread := cell.metadata.keys() - {"tags", "lines_to_next_cell"}):
+        said = "[raw]" if cell.cell_type == "raw" else ", ".join(sorted(unread))
+        raise PageError(
+            path, line or None, f"the marker of this cell says {said}, which means nothing here"
+        )
+    if cell.cell_type == "markdown" and cell.source.count("{python}") != len(
+        INLINE.findall(cell.source)
+    ):
+        raise PageError(path, line + 1, "a value is written `{python} expression`, on one line")
+    for number in range(line, line + len(cell.source.splitlines())):
+        if cell.cell_type == "markdown" and lines[number].strip() and lines[number][0] != "#":
+            raise PageError(path, number + 1, "code stands in a cell of prose: a `# %%` is missing")
 
 
-def _bare(line: str) -> str:
-    return line.strip().lstrip("# ")
+def _starts(path: Path, text: str, cells: int) -> list[int]:
+    """Return the index of the line below each marker; one inside a string is none."""
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    except (tokenize.TokenError, SyntaxError) as error:
+        raise PageError(path, None, f"is not Python: {error}") from None
+    comments = (token for token in tokens if token.type == tokenize.COMMENT and not token.start[1])
+    markers = [token.start[0] for token in comments if MARKER.match(token.string)]
+    return markers if len(markers) == cells else [0, *markers]

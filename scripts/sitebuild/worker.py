@@ -11,8 +11,10 @@ The file named on the command line gets {"cells": [[event, …], …], "versions
 stands in that file, for whoever has to end a page that hangs.
 """
 
+import faulthandler
 import importlib.metadata
 import json
+import os
 import re
 import sys
 import traceback
@@ -32,10 +34,12 @@ class Stream:
     encoding = "utf-8"
 
     def __init__(self, kind: str, events: list[Event]) -> None:
-        self.kind, self.events = kind, events
+        self.kind, self.events, self.ended = kind, events, False
 
     def write(self, text: str) -> int:
         """Record the text, joined to what this stream wrote just before."""
+        if self.ended:  # threads and exit handlers: too late for the page, and so an error
+            return os.write(2, text.encode("utf-8", "replace"))
         if self.events and self.events[-1]["kind"] == self.kind:
             self.events[-1]["text"] += text
         elif text:
@@ -64,11 +68,15 @@ class Publisher(DisplayPublisher):
 def run(job: dict[str, Any], result: Path) -> dict[str, Any]:
     """Run the cells in order; the first that raises ends the page, unless it is allowed to."""
     events: list[Event] = []
+    faulthandler.dump_traceback_later(job["seconds"], exit=True)
     shell = InteractiveShell.instance(history_load_length=0)
     shell.display_pub = Publisher(parent=shell)  # type: ignore[no-untyped-call]  # IPython's own
     shell.display_pub.events = events
-    sys.stdout, sys.stderr = Stream("stdout", events), Stream("stderr", events)
+    shell.showtraceback = _raise_again  # type: ignore[method-assign]  # or a failed form is printed
+    streams = sys.stdout, sys.stderr = Stream("stdout", events), Stream("stderr", events)
     namespace = _main_module(job["path"])
+    opened: set[str] = set()
+    sys.addaudithook(lambda event, what: opened.add(str(what[0])) if event == "open" else None)
     recorded = []
     for cell in job["cells"]:
         result.write_text(str(cell["line"]), encoding="utf-8")
@@ -78,7 +86,15 @@ def run(job: dict[str, Any], result: Path) -> dict[str, Any]:
         events.clear()
         if failed and not cell["may_raise"]:
             break
-    return {"cells": recorded, "versions": _versions()}
+    for stream in streams:
+        stream.ended = True
+    opened.update(str(getattr(module, "__file__", None)) for module in [*sys.modules.values()])
+    return {"cells": recorded, "versions": _versions(), "files": sorted(opened)}
+
+
+def _raise_again(*_: Any, **__: Any) -> None:
+    """Let an object's form that fails fail the page, where IPython would print the traceback."""
+    raise  # what is being handled
 
 
 def _main_module(path: str) -> dict[str, Any]:
