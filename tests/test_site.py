@@ -13,9 +13,11 @@ import pages
 from attnref.derivations import RECORDS
 
 TYPICAL = "guide/z-form/index.html"
-RECORD_PAGES = [f"d/{record.tag}/index.html" for record in RECORDS]
-GUIDE = [TYPICAL, "guide/scaling/index.html"]
-PAGES = ["index.html", *GUIDE, "d/index.html", *RECORD_PAGES, "cite/index.html"]
+SCRIPTS = [path.relative_to(pages.ROOT / "docs") for path in (pages.ROOT / "docs").rglob("*.py")]
+PAGES = sorted(
+    (path.parent / ("" if path.stem == "index" else path.stem) / "index.html").as_posix()
+    for path in SCRIPTS
+)
 
 
 class Elements(HTMLParser):
@@ -138,10 +140,18 @@ def test_derivations_are_shown_step_by_step(site: Path) -> None:
         assert len(steps) >= 5
 
 
+def test_the_pages_of_the_first_release_stand_where_they_stood() -> None:
+    """The addresses that were given out once: a page may be added, and none may go."""
+    first = {"index.html", TYPICAL, "guide/scaling/index.html", "cite/index.html", "d/index.html"}
+    first |= {f"d/{tag}/index.html" for tag in ("ZFRM", "VDOT", "VSCL")}
+    assert first <= set(PAGES)
+
+
 def test_every_derivation_is_listed(site: Path) -> None:
     """The list of derivations leads to the page of each record."""
     listed = re.findall(r'href="(\w{4})/"', _html(site, "d/index.html"))
     assert listed == [record.tag for record in RECORDS]
+    assert {f"d/{tag}/index.html" for tag in listed} <= set(PAGES)
 
 
 def test_published_address_is_one_setting(site: Path) -> None:
