@@ -16,14 +16,16 @@ proofs.
 from attnref import masks
 from attnref._attention import attention, attention_weights, log_partition, scores, softmax
 from attnref._expanded import expanded_attention
-from attnref.inspection import show
+from attnref.inspection import make_array, print_matrix_info, show
 
 __all__ = [
     "attention",
     "attention_weights",
     "expanded_attention",
     "log_partition",
+    "make_array",
     "masks",
+    "print_matrix_info",
     "scores",
     "show",
     "softmax",

@@ -10,8 +10,7 @@ import textwrap
 from typing import Any
 from xml.etree import ElementTree
 
-from cycler import cycler
-from matplotlib import rc_context
+from matplotlib import cycler, rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 

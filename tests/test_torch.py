@@ -38,8 +38,9 @@ MASK = torch.tensor(random_mask(L, S))
 
 def test_names_are_those_of_numpy() -> None:
     """What the NumPy side says of attention, Torch says too, and nothing else."""
-    own_pages = {"show"}  # looking at things is not attention
-    assert set(attnref.torch.__all__) == set(attnref.__all__) - own_pages
+    ours, theirs = set(attnref.torch.__all__), set(attnref.__all__)
+    assert theirs - ours == {"make_array", "print_matrix_info", "show"}  # looking is not attention
+    assert ours - theirs == {"make_tensor"}
     assert set(masks.__all__) == set(attnref.masks.__all__)
 
 
@@ -48,7 +49,7 @@ def test_names_are_those_of_numpy() -> None:
     [
         (attnref, attnref.torch, name)
         for name in attnref.torch.__all__
-        if callable(getattr(attnref.torch, name))
+        if callable(getattr(attnref.torch, name)) and name != "make_tensor"
     ]
     + [(attnref.masks, masks, name) for name in masks.__all__],
     ids=str,
@@ -134,6 +135,82 @@ def test_causal_mask_is_made_on_its_device() -> None:
     """The last keyword says where."""
     assert masks.causal(2, 2, device="meta").device == torch.device("meta")
     assert masks.causal(2, 2).device == torch.tensor(0).device
+
+
+reaches = st.none() | st.integers(0, 9) | st.just(10**30)
+
+
+@given(
+    L=st.integers(0, 7), S=st.integers(0, 7), left=reaches, right=reaches, offset=st.integers(-9, 9)
+)
+def test_window_mask_is_that_of_numpy(
+    L: int, S: int, left: int | None, right: int | None, offset: int
+) -> None:
+    """Every size, reach and offset: i + offset − left ≤ j ≤ i + offset + right, place by place."""
+    first, last = (math.inf if reach is None else reach for reach in (left, right))
+    expected = [[i + offset - first <= j <= i + offset + last for j in range(S)] for i in range(L)]
+    mask = masks.window(L, S, left=left, right=right, offset=offset)
+    assert mask.dtype == torch.bool
+    assert (tuple(mask.shape), mask.tolist()) == ((L, S), expected)
+    theirs = attnref.masks.window(L, S, left=left, right=right, offset=offset)
+    assert np.array_equal(mask.numpy(), theirs)
+
+
+def test_window_offset_and_reach_may_be_any_integers() -> None:
+    """What no tensor's integer could hold is added up before it is cut off."""
+    far = 10**30
+    mask = masks.window(2, 3, left=far, right=0, offset=far + 1)
+    assert mask.tolist() == [[False, True, True], [False, False, True]]
+    small = masks.window(2, 3, left=np.uint8(1), right=np.uint8(0), offset=np.uint8(0))  # type: ignore[arg-type]
+    assert small.tolist() == [[True, False, False], [True, True, False]]
+
+
+@given(S=st.integers(0, 7), data=st.data())
+def test_padding_mask_is_that_of_numpy(S: int, data: st.DataObject) -> None:
+    """Every length from 0 to S: j < lengths[b], place by place, from a list or a tensor."""
+    lengths = data.draw(st.lists(st.integers(0, S), max_size=5))
+    expected = [[[[j < n for j in range(S)]]] for n in lengths]
+    for given_as in (lengths, torch.tensor(lengths, dtype=torch.uint8)):
+        mask = masks.padding(given_as, S)
+        assert mask.dtype == torch.bool
+        assert (tuple(mask.shape), mask.tolist()) == ((len(lengths), 1, 1, S), expected)
+        assert np.array_equal(mask.numpy(), attnref.masks.padding(lengths, S))
+
+
+@given(ids=st.lists(st.sampled_from([-3, 0, 1, 2**53, 2**53 + 1, 2**63 - 1]), max_size=7))
+def test_documents_mask_is_that_of_numpy(ids: list[int]) -> None:
+    """Every row of ids: ids[i] = ids[j], place by place, from a list or a tensor."""
+    expected = [[one == other for other in ids] for one in ids]
+    for given_as in (ids, torch.tensor(ids, dtype=torch.int64)):
+        mask = masks.documents(given_as)
+        assert mask.dtype == torch.bool
+        assert (tuple(mask.shape), mask.tolist()) == ((len(ids), len(ids)), expected)
+        assert np.array_equal(mask.numpy(), attnref.masks.documents(ids))
+
+
+def test_documents_ids_may_be_any_integers() -> None:
+    """Ids that no tensor could hold are told apart."""
+    mask = masks.documents([2**64, 2**64 + 1, 2**64])
+    assert mask.tolist() == [[True, False, True], [False, True, False], [True, False, True]]
+
+
+DEVICED: dict[str, Callable[..., Tensor]] = {
+    "window": lambda _, **device: masks.window(2, 2, left=1, right=0, **device),
+    "padding": lambda row, **device: masks.padding(row, 2, **device),
+    "documents": lambda row, **device: masks.documents(row, **device),
+}
+
+
+@pytest.mark.parametrize("name", DEVICED)
+def test_masks_are_made_on_their_device(name: str) -> None:
+    """The last keyword says where, or else the tensor that is given, or else Torch's default."""
+    call, tensor = DEVICED[name], torch.tensor([1, 2])
+    assert call([1, 2], device="meta").device == torch.device("meta")
+    assert call(tensor, device="meta").device == torch.device("meta")
+    assert call([1, 2]).device == torch.tensor(0).device
+    with torch.device("meta"):
+        assert call([1, 2]).device == torch.device("meta")
+        assert call(tensor).device == torch.device("meta" if name == "window" else "cpu")
 
 
 # What may not enter.
@@ -250,6 +327,56 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         lambda: masks.causal(2, 3.0),  # type: ignore[arg-type]
         TypeError,
         "S must be an integer, not float",
+    ),
+    "negative reach": (
+        lambda: masks.window(2, 3, left=-1, right=0),
+        ValueError,
+        "left must not be negative: -1",
+    ),
+    "reach of another kind": (
+        lambda: masks.window(2, 3, left=None, right=0.5),  # type: ignore[arg-type]
+        TypeError,
+        "right must be an integer, not float",
+    ),
+    "offset of another kind": (
+        lambda: masks.window(2, 3, left=1, right=0, offset=None),  # type: ignore[arg-type]
+        TypeError,
+        "offset must be an integer, not NoneType",
+    ),
+    "negative size of a window": (
+        lambda: masks.window(2, -3, left=1, right=0),
+        ValueError,
+        "S must not be negative: -3",
+    ),
+    "kind of size of a window": (
+        lambda: masks.window(None, 3, left=1, right=0),  # type: ignore[arg-type]
+        TypeError,
+        "L must be an integer, not NoneType",
+    ),
+    "length above S": (
+        lambda: masks.padding(torch.tensor([1, 4]), 3),
+        ValueError,
+        r"lengths\[1\] must be from 0 to S: 4, S 3",
+    ),
+    "size of a padding": (
+        lambda: masks.padding([0], -1),
+        ValueError,
+        "S must not be negative: -1",
+    ),
+    "lengths of floats": (
+        lambda: masks.padding(torch.ones(2), 3),
+        TypeError,
+        "lengths must have an integer dtype, not float32",
+    ),
+    "ids of booleans": (
+        lambda: masks.documents(torch.tensor([True, False])),
+        TypeError,
+        "ids must have an integer dtype, not bool",
+    ),
+    "ids of two axes": (
+        lambda: masks.documents(torch.ones(1, 2, dtype=torch.int64)),
+        ValueError,
+        r"ids must have 1 axis, not 2: \(1, 2\)",
     ),
 }
 

@@ -21,6 +21,7 @@ try:
         softmax,
     )
     from attnref.torch._expanded import expanded_attention
+    from attnref.torch.inspection import make_tensor
 except ModuleNotFoundError as error:
     if error.name != "torch":
         raise
@@ -34,6 +35,7 @@ __all__ = [
     "attention_weights",
     "expanded_attention",
     "log_partition",
+    "make_tensor",
     "masks",
     "scores",
     "softmax",
