@@ -10,9 +10,10 @@ import textwrap
 from typing import Any
 from xml.etree import ElementTree
 
-from matplotlib import cycler, rc_context
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
+from matplotlib.rcsetup import cycler
 
 INK, MUTED, ACCENT = "#1b1b1a", "#6b6a66", "#0b6e6e"
 CATEGORIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")  # Okabe and Ito
