@@ -6,8 +6,9 @@ and what came instead.
 """
 
 import math
+from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Protocol
+from typing import Any, Protocol
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 
@@ -191,3 +192,22 @@ def integer(name: str, value: int) -> None:
     """Require an integer, and not a boolean."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be an integer, not {type(value).__name__}")
+
+
+def integers(name: str, values: Any, S: int | None = None) -> list[int]:
+    """Return a row of integers as Python's own, each from 0 to S where S is given."""
+    if hasattr(values, "dtype"):
+        if not dtype_name(values).startswith(("int", "uint")):
+            raise TypeError(f"{name} must have an integer dtype, not {dtype_name(values)}")
+        if values.ndim != 1:
+            raise ValueError(f"{name} must have 1 axis, not {values.ndim}: {shape(values)}")
+        values = values.tolist()
+    if not isinstance(values, Sequence):
+        raise TypeError(f"{name} must be an array or a sequence, not {type(values).__name__}")
+    for i, n in enumerate(values):
+        if isinstance(n, list | tuple):
+            raise ValueError(f"{name} must have 1 axis, but {name}[{i}] is a {type(n).__name__}")
+        integer(f"{name}[{i}]", n)
+        if S is not None and not 0 <= n <= S:
+            raise ValueError(f"{name}[{i}] must be from 0 to S: {n}, S {S}")
+    return [int(n) for n in values]

@@ -1,13 +1,15 @@
 """Named boolean masks: True where a query may attend to a key. Rows are queries, columns keys."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnref import _checks
 from attnref._typing import Mask
 
-__all__ = ["causal"]
+__all__ = ["causal", "documents", "padding", "window"]
 
 
 def causal(
@@ -47,4 +49,104 @@ def causal(
     """
     diagonal = _checks.diagonal(L, S, align, offset)
     mask: Mask = np.arange(int(S)) <= np.arange(int(L))[:, np.newaxis] + diagonal
+    return mask
+
+
+def window(L: int, S: int, *, left: int | None, right: int | None, offset: int = 0) -> Mask:
+    """Let query i see the keys around its own place: i + offset − left ≤ j ≤ i + offset + right.
+
+    Both ends are inclusive, and a query's own key counts for neither side: left = 2, right = 0 is 3
+    keys. A width W that counts the own key, as some libraries have it, is left = W − 1.
+
+    Arguments:
+        L: number of queries.
+        S: number of keys.
+        left: how many keys before its own a query sees, 0 or more; None for all of them.
+        right: how many keys after its own a query sees, 0 or more; None for all of them.
+        offset: any integer: the place among the keys of the first query's own.
+
+    Returns:
+        The mask, (L, S), boolean.
+
+    Raises:
+        TypeError: sizes, reaches or an offset that are not integers.
+        ValueError: a negative size or reach.
+
+    Source: fault 54 of the attention implementations compared for this package.
+
+    >>> window(3, 4, left=1, right=1).astype(int)
+    array([[1, 1, 0, 0],
+           [1, 1, 1, 0],
+           [0, 1, 1, 1]])
+    >>> window(2, 4, left=1, right=0, offset=2).astype(int)
+    array([[0, 1, 1, 0],
+           [0, 0, 1, 1]])
+    """
+    _checks.size("L", L)
+    _checks.size("S", S)
+    _checks.integer("offset", offset)
+    far = int(L) + int(S) + abs(int(offset))  # from any query beyond every key
+    left, right = (far if reach is None else reach for reach in (left, right))
+    _checks.size("left", left)
+    _checks.size("right", right)
+    first = _checks.diagonal(L, S, None, int(offset) - int(left))
+    last = _checks.diagonal(L, S, None, int(offset) + int(right))
+    i, j = np.arange(int(L))[:, np.newaxis], np.arange(int(S))
+    mask: Mask = (i + first <= j) & (j <= i + last)
+    return mask
+
+
+def padding(lengths: NDArray[np.integer] | Sequence[int], S: int) -> Mask:
+    """Let every query see the keys that are there, and none of the padding: j < lengths[b].
+
+    Arguments:
+        lengths: number of keys of each sequence of a batch, (B,), each from 0 to S.
+        S: number of keys, padding included.
+
+    Returns:
+        The mask, (B, 1, 1, S), boolean: it broadcasts to the scores (B, H, L, S).
+
+    Raises:
+        TypeError: a size that is not an integer, lengths that are not integers.
+        ValueError: a negative size, lengths not of 1 axis, a length below 0 or above S.
+
+    Source: faults 24, 32 and 34 of the attention implementations compared for this package.
+
+    >>> padding([3, 1], 4)[:, 0, 0].astype(int)
+    array([[1, 1, 1, 0],
+           [1, 0, 0, 0]])
+    """
+    _checks.size("S", S)
+    present = np.array(_checks.integers("lengths", lengths, S), dtype=np.int64)
+    mask: Mask = np.arange(int(S)) < present[:, np.newaxis, np.newaxis, np.newaxis]
+    return mask
+
+
+def documents(ids: NDArray[np.integer] | Sequence[int]) -> Mask:
+    """Let tokens see the tokens of their own document: ids[i] = ids[j].
+
+    Several documents packed into one sequence then attend as if each were alone. For a causal mask
+    in each of them: documents(ids) & causal(T, T).
+
+    Arguments:
+        ids: which document each of the T tokens is of, (T,), any integers, in any order.
+
+    Returns:
+        The mask, (T, T), boolean; block-diagonal where every document is in one piece.
+
+    Raises:
+        TypeError: ids that are not integers.
+        ValueError: ids not of 1 axis.
+
+    Source: fault 32 of the attention implementations compared for this package.
+
+    >>> documents([7, 7, 9]).astype(int)
+    array([[1, 1, 0],
+           [1, 1, 0],
+           [0, 0, 1]])
+    """
+    row = _checks.integers("ids", ids)
+    place = {n: i for i, n in enumerate(row)}  # one place a document: an id may exceed every dtype
+    labels = np.array([place[n] for n in row], dtype=np.int64)
+    mask: Mask = labels[:, np.newaxis] == labels
     return mask

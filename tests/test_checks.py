@@ -84,6 +84,21 @@ def causal(*sizes: Any, **options: Any) -> dict[str, Call]:
     return {"causal": lambda: masks.causal(*sizes, **options)}
 
 
+def window(*sizes: Any, left: Any = 1, right: Any = 1, **options: Any) -> dict[str, Call]:
+    """Return the call of the window."""
+    return {"window": lambda: masks.window(*sizes, left=left, right=right, **options)}
+
+
+def of_integers(wrong: Any) -> dict[str, Call]:
+    """Return the calls that take a wrong row of integers."""
+    return {"documents": lambda: masks.documents(wrong), "padding": lambda: masks.padding(wrong, S)}
+
+
+def padding(*given: Any) -> dict[str, Call]:
+    """Return the call of the padding mask."""
+    return {"padding": lambda: masks.padding(*given)}
+
+
 # What goes wrong: the calls, the error, and what its message must say.
 WRONG: dict[str, tuple[dict[str, Call], type[Exception], str]] = {
     # kinds
@@ -346,6 +361,111 @@ WRONG: dict[str, tuple[dict[str, Call], type[Exception], str]] = {
         ValueError,
         r"^align must be 'upper-left' or 'lower-right', not \['upper-left'\]$",
     ),
+    # windows
+    "window L None": (window(None, 3), TypeError, r"^L must be an integer, not NoneType$"),
+    "window S a list": (window(2, [3]), TypeError, r"^S must be an integer, not list$"),
+    "window S negative": (window(2, -3), ValueError, r"^S must not be negative: -3$"),
+    "window offset None": (
+        window(2, 3, offset=None),
+        TypeError,
+        r"^offset must be an integer, not NoneType$",
+    ),
+    "left a float": (window(2, 3, left=1.0), TypeError, r"^left must be an integer, not float$"),
+    "left negative": (window(2, 3, left=-1), ValueError, r"^left must not be negative: -1$"),
+    "right True": (window(2, 3, right=True), TypeError, r"^right must be an integer, not bool$"),
+    "right negative": (
+        window(2, 3, left=None, right=np.int8(-128)),
+        ValueError,
+        r"^right must not be negative: -128$",
+    ),
+    # rows of integers: lengths and ids
+    "integers an array of floats": (
+        of_integers(np.array([1.0, 2.0])),
+        TypeError,
+        r"^(lengths|ids) must have an integer dtype, not float64$",
+    ),
+    "integers an empty array of floats": (
+        of_integers(np.array([])),
+        TypeError,
+        r"^(lengths|ids) must have an integer dtype, not float64$",
+    ),
+    "integers an array of booleans": (
+        of_integers(np.array([True, False])),
+        TypeError,
+        r"^(lengths|ids) must have an integer dtype, not bool$",
+    ),
+    "integers an array of times": (
+        of_integers(np.array([1, 2], dtype="m8[ns]")),
+        TypeError,
+        r"^(lengths|ids) must have an integer dtype, not timedelta64\[ns\]$",
+    ),
+    "integers masked": (
+        of_integers(np.ma.array([1, 2], mask=[False, True])),
+        TypeError,
+        r"^(lengths|ids)\[1\] must be an integer, not NoneType$",
+    ),
+    "integers of two axes": (
+        of_integers(np.ones((B, 1), dtype=int)),
+        ValueError,
+        rf"^(lengths|ids) must have 1 axis, not 2: \({B}, 1\)$",
+    ),
+    "integers of no axis": (
+        of_integers(np.array(1)),
+        ValueError,
+        r"^(lengths|ids) must have 1 axis, not 0: \(\)$",
+    ),
+    "integers in lists": (
+        of_integers([1, [1, 2]]),
+        ValueError,
+        r"^(lengths|ids) must have 1 axis, but (lengths|ids)\[1\] is a list$",
+    ),
+    "integers but one a float": (
+        of_integers([1, 2.0]),
+        TypeError,
+        r"^(lengths|ids)\[1\] must be an integer, not float$",
+    ),
+    "integers but one True": (
+        of_integers((1, 2, True)),
+        TypeError,
+        r"^(lengths|ids)\[2\] must be an integer, not bool$",
+    ),
+    "integers but one NumPy's True": (
+        of_integers([np.True_]),
+        TypeError,
+        r"^(lengths|ids)\[0\] must be an integer, not bool$",
+    ),
+    "integers only one": (
+        of_integers(3),
+        TypeError,
+        r"^(lengths|ids) must be an array or a sequence, not int$",
+    ),
+    "integers a set": (
+        of_integers({1, 2}),
+        TypeError,
+        r"^(lengths|ids) must be an array or a sequence, not set$",
+    ),
+    "integers a string": (
+        of_integers("12"),
+        TypeError,
+        r"^(lengths|ids)\[0\] must be an integer, not str$",
+    ),
+    "padding S a float": (padding([1], 2.0), TypeError, r"^S must be an integer, not float$"),
+    "padding S negative": (padding([0], -1), ValueError, r"^S must not be negative: -1$"),
+    "length above S": (
+        padding([2, 3, 4], 3),
+        ValueError,
+        r"^lengths\[2\] must be from 0 to S: 4, S 3$",
+    ),
+    "length far above S": (
+        padding(np.array([2**64 - 1], dtype="uint64"), np.int8(3)),
+        ValueError,
+        r"^lengths\[0\] must be from 0 to S: 18446744073709551615, S 3$",
+    ),
+    "length negative": (
+        padding(np.array([0, -1], dtype="int8"), 3),
+        ValueError,
+        r"^lengths\[1\] must be from 0 to S: -1, S 3$",
+    ),
 }
 CALLS = [
     pytest.param(call, error, says, id=f"{what}-{name}")
@@ -445,6 +565,16 @@ def test_diagonal_is_a_plain_int() -> None:
         assert type(offset) is int
         assert offset == -2
         assert type(_checks.diagonal(kind(5), kind(3), None, kind(2))) is int  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", [int, np.uint8, np.int64])
+def test_integers_are_plain_ints(kind: type) -> None:
+    """Whatever integers come in, a sequence's or an array's, the list holds Python's."""
+    rows: list[Any] = [[kind(3), kind(0)], (kind(3), kind(0)), np.array([3, 0], dtype=kind)]
+    for given in rows:
+        row = _checks.integers("ids", given)
+        assert row == [3, 0]
+        assert {type(n) for n in row} == {int}
 
 
 @pytest.mark.parametrize("code", ["<f2", ">f2", "<f4", ">f4", "<f8", ">f8"])
