@@ -3,15 +3,12 @@
 import math
 import sys
 from collections.abc import Sequence
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from attnref import _checks
-
-_MODES = ("rand", "randn", "zeros", "ones")
+from attnref import _checks, _filling
 
 
 def make_array(
@@ -48,7 +45,12 @@ def make_array(
     >>> make_array((1, 3), "ones")
     array([[1., 1., 1.]], dtype=float32)
     """
-    sizes, way, kind, source = _sizes(shape), _way(mode), _dtype(dtype), _source(rng)
+    sizes, way, kind, source = (
+        _filling.sizes(shape),
+        _filling.way(mode),
+        _dtype(dtype),
+        _source(rng),
+    )
     if way in ("zeros", "ones"):
         return np.zeros(sizes, kind) if way == "zeros" else np.ones(sizes, kind)
     if kind.name not in _checks.FLOATS:
@@ -126,23 +128,6 @@ def show(item: object) -> None:
         shell.display_pub.publish({**forms, "text/plain": str(item)}, metadata)
 
 
-def _sizes(shape: Sequence[int]) -> tuple[int, ...]:
-    wrong = f"shape must be a sequence of non-negative integers, not {shape!r}"
-    sizes = shape if isinstance(shape, Sequence) and not isinstance(shape, str | bytes) else [None]
-    if any(isinstance(size, bool) or not isinstance(size, Integral) for size in sizes):
-        raise TypeError(wrong)
-    if any(size < 0 for size in shape):
-        raise ValueError(wrong)
-    return tuple(map(int, shape))
-
-
-def _way(mode: str) -> str:
-    way = mode.lower() if isinstance(mode, str) else mode
-    if way not in _MODES:
-        raise ValueError(f"mode must be one of {_MODES}, not {way!r}")
-    return way
-
-
 def _dtype(dtype: DTypeLike) -> np.dtype[Any]:
     try:
         return np.dtype("" if dtype is None else dtype)
@@ -157,11 +142,7 @@ def _source(rng: np.random.Generator | None) -> np.random.Generator:
 
 
 def _ends(low: float, high: float, dtype: np.dtype[Any]) -> tuple[float, float]:
-    for name, end in (("low", low), ("high", high)):
-        if isinstance(end, bool) or not isinstance(end, Real):
-            raise TypeError(f"{name} must be a real number, not {type(end).__name__}")
-    if low > high:
-        raise ValueError(f"low must not be greater than high: {low} > {high}")
+    _filling.ordered(low, high)
     try:
         with np.errstate(over="ignore"):
             start, stop = np.array([low, high], np.float64).astype(dtype).tolist()

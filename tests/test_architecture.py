@@ -36,6 +36,7 @@ HALL = {"attnref._attention", "attnref.masks"}
 # The arrows. A room holds the modules whose names begin with its own; the standard library is free.
 ROOMS: dict[str, set[str]] = {
     "attnref._checks": set(),
+    "attnref._filling": set(),
     "attnref._typing": {"numpy"},
     "attnref._entry": {"numpy", "attnref._checks", "attnref._typing"},
     "attnref.masks": FOUNDATION,
@@ -43,9 +44,9 @@ ROOMS: dict[str, set[str]] = {
     "attnref._expanded": FOUNDATION,
     "attnref._partial": FOUNDATION | HALL,
     "attnref._gradients": FOUNDATION | HALL | {"attnref._partial"},
-    "attnref.inspection": FOUNDATION,
+    "attnref.inspection": FOUNDATION | {"attnref._filling"},
     "attnref.figures": {"numpy", "matplotlib"},
-    "attnref.torch": {"torch", "attnref._checks", "attnref.torch"},
+    "attnref.torch": {"torch", "attnref._checks", "attnref._filling", "attnref.torch"},
     "attnref.derivations": {"sympy", "attnref.derivations"},
     "attnref.testing": FOUNDATION | HALL,
     "attnref.__main__": {"attnref.derivations"},

@@ -2,14 +2,11 @@
 
 import math
 from collections.abc import Callable, Sequence
-from numbers import Integral, Real
 
 import torch
 from torch import Tensor
 
-from attnref import _checks
-
-_MODES = ("rand", "randn", "zeros", "ones")
+from attnref import _checks, _filling
 
 
 def make_tensor(
@@ -49,7 +46,7 @@ def make_tensor(
     >>> make_tensor((1, 3), "ones", dtype=torch.float64)
     tensor([[1., 1., 1.]], dtype=torch.float64)
     """
-    sizes, way, source = _sizes(shape), _way(mode), _source(generator)
+    sizes, way, source = _filling.sizes(shape), _filling.way(mode), _source(generator)
     _require_dtype(dtype, way)
     if way in ("zeros", "ones"):
         make = torch.zeros if way == "zeros" else torch.ones
@@ -59,23 +56,6 @@ def make_tensor(
     else:
         numbers = _uniform(source, sizes, dtype, *_ends(low, high, dtype))
     return numbers.to(device=torch.get_default_device() if device is None else device)
-
-
-def _sizes(shape: Sequence[int]) -> tuple[int, ...]:
-    wrong = f"shape must be a sequence of non-negative integers, not {shape!r}"
-    sizes = shape if isinstance(shape, Sequence) and not isinstance(shape, str | bytes) else [None]
-    if any(isinstance(size, bool) or not isinstance(size, Integral) for size in sizes):
-        raise TypeError(wrong)
-    if any(size < 0 for size in shape):
-        raise ValueError(wrong)
-    return tuple(map(int, shape))
-
-
-def _way(mode: str) -> str:
-    way = mode.lower() if isinstance(mode, str) else mode
-    if way not in _MODES:
-        raise ValueError(f"mode must be one of {_MODES}, not {way!r}")
-    return way
 
 
 def _source(generator: torch.Generator | None) -> torch.Generator | None:
@@ -94,11 +74,7 @@ def _require_dtype(dtype: torch.dtype, way: str) -> None:
 
 
 def _ends(low: float, high: float, dtype: torch.dtype) -> tuple[float, float]:
-    for name, end in (("low", low), ("high", high)):
-        if isinstance(end, bool) or not isinstance(end, Real):
-            raise TypeError(f"{name} must be a real number, not {type(end).__name__}")
-    if low > high:
-        raise ValueError(f"low must not be greater than high: {low} > {high}")
+    _filling.ordered(low, high)
     start, stop = _held(low, dtype), _held(high, dtype)
     if not math.isfinite(stop - start):
         name = str(dtype).removeprefix("torch.")
