@@ -561,10 +561,10 @@ def test_scale_is_a_plain_float() -> None:
 def test_diagonal_is_a_plain_int() -> None:
     """Whatever integers come in, the offset is Python's int: no sum with it wraps around."""
     for kind in (int, np.uint8, np.int64):
-        offset = _checks.diagonal(kind(5), kind(3), "lower-right", None)  # type: ignore[arg-type]
+        offset = _checks.diagonal(kind(5), kind(3), "lower-right", None)  # type: ignore[arg-type]  # on purpose
         assert type(offset) is int
         assert offset == -2
-        assert type(_checks.diagonal(kind(5), kind(3), None, kind(2))) is int  # type: ignore[arg-type]
+        assert type(_checks.diagonal(kind(5), kind(3), None, kind(2))) is int  # type: ignore[arg-type]  # on purpose
 
 
 @pytest.mark.parametrize("kind", [int, np.uint8, np.int64])

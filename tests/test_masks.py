@@ -80,10 +80,10 @@ def test_causal_takes_numpy_integers(
 ) -> None:
     """Sizes and offsets may be NumPy's integers, whose differences would wrap around."""
     for rows, columns in SIZES:
-        mask = masks.causal(kind(rows), kind(columns), align=align)  # type: ignore[arg-type]
+        mask = masks.causal(kind(rows), kind(columns), align=align)  # type: ignore[arg-type]  # on purpose
         plain = masks.causal(rows, columns, align=align)
         np.testing.assert_array_equal(mask, plain, strict=True)
-    far = masks.causal(kind(L), kind(S), offset=kind(127))  # type: ignore[arg-type]
+    far = masks.causal(kind(L), kind(S), offset=kind(127))  # type: ignore[arg-type]  # on purpose
     np.testing.assert_array_equal(far, masks.causal(L, S, offset=127), strict=True)
 
 
@@ -161,7 +161,7 @@ def test_window_takes_numpy_integers(kind: type[np.integer]) -> None:
     """Sizes, reaches and offsets may be NumPy's integers, whose differences would wrap around."""
     for left, right, offset in [(3, 0, 1), (127, 127, 127), (2, 127, 0), (127, 2, 3)]:
         numbers = {"left": kind(left), "right": kind(right), "offset": kind(offset)}
-        mask = masks.window(kind(L), kind(S), **numbers)  # type: ignore[arg-type]
+        mask = masks.window(kind(L), kind(S), **numbers)  # type: ignore[arg-type]  # on purpose
         by_hand = window_by_hand(L, S, left, right, offset)
         np.testing.assert_array_equal(mask, by_hand, strict=True)
 
@@ -193,7 +193,7 @@ def test_padding_shows_the_keys_before_each_length(lengths: tuple[int, ...]) -> 
     for kind in (np.uint8, np.int8, np.uint64, np.dtype(">i4")):
         same = masks.padding(np.array(lengths, dtype=kind), S)
         np.testing.assert_array_equal(same, mask, strict=True)
-    scalars = masks.padding([np.uint8(n) for n in lengths], np.uint8(S))  # type: ignore[misc, arg-type]
+    scalars = masks.padding([np.uint8(n) for n in lengths], np.uint8(S))  # type: ignore[misc, arg-type]  # on purpose
     np.testing.assert_array_equal(scalars, mask, strict=True)
 
 

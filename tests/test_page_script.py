@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sitebuild.script import PageError, read
+from sitebuild.script import Cell, PageError, read
 
 SCRIPT = """\
 # %% [markdown]
@@ -26,7 +26,7 @@ print(x)
 """
 
 
-def _cells(tmp_path: Path) -> tuple:  # type: ignore[type-arg]
+def _cells(tmp_path: Path) -> tuple[Cell, ...]:
     path = tmp_path / "page.py"
     path.write_text(SCRIPT, encoding="utf-8")
     return read(path)

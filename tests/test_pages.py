@@ -9,18 +9,21 @@ import pytest
 
 from pages import ROOT
 from sitebuild.execute import PINNED, execute
+from sitebuild.memory import Record
 
 PAGES = sorted((ROOT / "docs").rglob("*.py"))
 
 
 @pytest.fixture(scope="module")
-def records() -> dict[Path, dict]:  # type: ignore[type-arg]
+def records() -> dict[Path, Record]:
     """Return what each page showed when the site's chain ran it."""
     return execute(PAGES, say=lambda _: None, folder=ROOT / ".cache" / "pages")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_page_prints_in_a_terminal_what_the_site_shows(page: Path, records: dict) -> None:  # type: ignore[type-arg]
+def test_page_prints_in_a_terminal_what_the_site_shows(
+    page: Path, records: dict[Path, Record]
+) -> None:
     """The text forms of all outputs, one after another, are the script's standard output."""
     script = subprocess.run(
         [sys.executable, page],

@@ -128,7 +128,7 @@ def test_causal_offset_may_be_any_integer(offset: int, filled: bool) -> None:
 
 def test_causal_sizes_may_be_numpy_integers() -> None:
     """Whatever is an integer is a size."""
-    assert masks.causal(np.int64(2), np.int32(2)).tolist() == [[True, False], [True, True]]  # type: ignore[arg-type]
+    assert masks.causal(np.int64(2), np.int32(2)).tolist() == [[True, False], [True, True]]  # type: ignore[arg-type]  # on purpose
 
 
 def test_causal_mask_is_made_on_its_device() -> None:
@@ -161,7 +161,7 @@ def test_window_offset_and_reach_may_be_any_integers() -> None:
     far = 10**30
     mask = masks.window(2, 3, left=far, right=0, offset=far + 1)
     assert mask.tolist() == [[False, True, True], [False, False, True]]
-    small = masks.window(2, 3, left=np.uint8(1), right=np.uint8(0), offset=np.uint8(0))  # type: ignore[arg-type]
+    small = masks.window(2, 3, left=np.uint8(1), right=np.uint8(0), offset=np.uint8(0))  # type: ignore[arg-type]  # on purpose
     assert small.tolist() == [[True, False, False], [True, True, False]]
 
 
@@ -218,7 +218,7 @@ def test_masks_are_made_on_their_device(name: str) -> None:
 META = torch.zeros(L, D_K, dtype=torch.float64, device="meta")
 REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "kind": (
-        lambda: scores(QUERY.numpy(), KEY),  # type: ignore[arg-type]
+        lambda: scores(QUERY.numpy(), KEY),  # type: ignore[arg-type]  # on purpose
         TypeError,
         r"query must be a torch\.Tensor, not numpy\.ndarray",
     ),
@@ -238,7 +238,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         "must share one dtype: query float64, key float64, value float32",
     ),
     "a mask of another kind": (
-        lambda: softmax(QUERY, mask=[True] * D_K),  # type: ignore[arg-type]
+        lambda: softmax(QUERY, mask=[True] * D_K),  # type: ignore[arg-type]  # on purpose
         TypeError,
         r"mask must be a torch\.Tensor, not builtins\.list",
     ),
@@ -258,7 +258,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         rf"mask \({S}, {L}\), scores \({L}, {S}\)",
     ),
     "scale of another kind": (
-        lambda: scores(QUERY, KEY, scale="1"),  # type: ignore[arg-type]
+        lambda: scores(QUERY, KEY, scale="1"),  # type: ignore[arg-type]  # on purpose
         TypeError,
         "scale must be a real number or None, not str",
     ),
@@ -313,7 +313,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         "align must be 'upper-left' or 'lower-right' .* 2 ≠ 3",
     ),
     "unknown corner": (
-        lambda: masks.causal(2, 3, align="left"),  # type: ignore[arg-type]
+        lambda: masks.causal(2, 3, align="left"),  # type: ignore[arg-type]  # on purpose
         ValueError,
         "align must be 'upper-left' or 'lower-right', not 'left'",
     ),
@@ -324,7 +324,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     ),
     "negative size": (lambda: masks.causal(-1, 3), ValueError, "L must not be negative: -1"),
     "size of another kind": (
-        lambda: masks.causal(2, 3.0),  # type: ignore[arg-type]
+        lambda: masks.causal(2, 3.0),  # type: ignore[arg-type]  # on purpose
         TypeError,
         "S must be an integer, not float",
     ),
@@ -334,12 +334,12 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         "left must not be negative: -1",
     ),
     "reach of another kind": (
-        lambda: masks.window(2, 3, left=None, right=0.5),  # type: ignore[arg-type]
+        lambda: masks.window(2, 3, left=None, right=0.5),  # type: ignore[arg-type]  # on purpose
         TypeError,
         "right must be an integer, not float",
     ),
     "offset of another kind": (
-        lambda: masks.window(2, 3, left=1, right=0, offset=None),  # type: ignore[arg-type]
+        lambda: masks.window(2, 3, left=1, right=0, offset=None),  # type: ignore[arg-type]  # on purpose
         TypeError,
         "offset must be an integer, not NoneType",
     ),
@@ -349,7 +349,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         "S must not be negative: -3",
     ),
     "kind of size of a window": (
-        lambda: masks.window(None, 3, left=1, right=0),  # type: ignore[arg-type]
+        lambda: masks.window(None, 3, left=1, right=0),  # type: ignore[arg-type]  # on purpose
         TypeError,
         "L must be an integer, not NoneType",
     ),

@@ -284,6 +284,6 @@ def test_info_leaves_the_graph_as_it_is(capsys: pytest.CaptureFixture[str]) -> N
     x = torch.tensor([1.0, 3.0], requires_grad=True)
     y = x * x
     assert "mean: 5.0" in printed(capsys, y)
-    y.sum().backward()  # type: ignore[no-untyped-call]
+    y.sum().backward()  # type: ignore[no-untyped-call]  # Torch leaves it untyped
     assert x.grad is not None
     assert x.grad.tolist() == [2.0, 6.0]

@@ -79,7 +79,7 @@ def _inner(q_t: Tensor, k_s: Tensor, nothing: Tensor) -> Tensor:
 
 
 def _if_asked(y_e: Tensor) -> Tensor:
-    result: Tensor = _IfAsked.apply(y_e)  # type: ignore[no-untyped-call]
+    result: Tensor = _IfAsked.apply(y_e)  # type: ignore[no-untyped-call]  # Torch leaves it untyped
     return result
 
 

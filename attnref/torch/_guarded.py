@@ -42,7 +42,7 @@ def logsumexp(a: Tensor) -> Tensor:
 
 
 def _apply(function: type[torch.autograd.Function], *tensors: Tensor) -> Tensor:
-    result: Tensor = function.apply(*tensors)  # type: ignore[no-untyped-call]
+    result: Tensor = function.apply(*tensors)  # type: ignore[no-untyped-call]  # Torch leaves it untyped
     return result
 
 
@@ -55,7 +55,7 @@ def _true(condition: Tensor) -> bool:
 
 
 def _product(x: Tensor, y: Tensor) -> Tensor:
-    shape = torch.broadcast_shapes(x.shape, y.shape)  # type: ignore[no-untyped-call]
+    shape = torch.broadcast_shapes(x.shape, y.shape)  # type: ignore[no-untyped-call]  # Torch leaves it untyped
     return _apply(_Product, x.expand(shape), y.expand(shape))
 
 
