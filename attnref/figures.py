@@ -133,6 +133,7 @@ def _name(root: ElementTree.Element, title: str, description: str) -> None:
         root.attrib.pop(attribute, None)
     root.attrib |= {
         "color": INK,
+        "fill": "currentColor",  # what is drawn in no colour of its own, text above all
         "font-family": "sans-serif",
         "role": "img",
         "aria-labelledby": f"{slug}-title {slug}-desc",
@@ -144,7 +145,8 @@ def _name(root: ElementTree.Element, title: str, description: str) -> None:
 
 
 def _coloured(svg: str) -> str:
-    svg = svg.replace(f": {INK}", ": currentColor")
+    for ink in (INK, "#000000"):
+        svg = svg.replace(f": {ink}", ": currentColor")
     names = {MUTED: "muted", ACCENT: "accent"}
     names |= {colour: f"category-{n}" for n, colour in enumerate(CATEGORIES, 1)}
     for colour, name in names.items():
