@@ -8,7 +8,8 @@
 #
 # Give its tag, the version and the statement's fingerprint. The tag never changes and is never used
 # again. The fingerprint is twelve digits of a hash over the statement, its definitions and its
-# assumptions, those of the derivations it uses included: should one of them be changed, it changes. These are [the derivations](d/index.py) of this version:
+# assumptions, those of the derivations it uses included: should one of them be changed, it changes.
+# These are [the derivations](d/index.py) of this version:
 
 # %%
 from attnref.derivations import RECORDS
@@ -43,7 +44,6 @@ print(f"""@software{{attnref,
 }}""")
 
 # %% [markdown]
-#
 # ## What may be reused
 #
 # Code is under the MIT licence, text and figures under

@@ -22,7 +22,7 @@ from sitebuild import font
 from sitebuild.convert import convert
 from sitebuild.equations import EquationError, Equations, as_text
 from sitebuild.execute import TIME_LIMIT, execute
-from sitebuild.memory import ROOT
+from sitebuild.memory import ROOT, Record
 from sitebuild.quiet import quiet
 from sitebuild.script import PageError
 
@@ -31,7 +31,7 @@ FONT = "assets/fonts/stix-two-math.woff2"
 MEMORY = ROOT / ".cache"
 
 log = logging.getLogger("mkdocs.hooks.attnref")
-records: dict[str, dict[str, Any]] = {}
+records: dict[str, Record] = {}
 characters: set[str] = set()
 
 
@@ -102,7 +102,10 @@ def _executed(file: Any) -> bool:
 
 
 def _located(page: Page, error: EquationError) -> PageError:
-    """Find the formula in the page's source, so that the message can name its line."""
+    """Find the formula in the page's source, so that the message can name its line.
+
+    The last place where it stands is the one meant: of two equal labels, the second is too much.
+    """
     script = Path(page.file.abs_src_path or "").read_text(encoding="utf-8")
     prose = re.sub(r"^# ?", "", script, flags=re.MULTILINE)
     place = prose.rfind(error.tex.strip())

@@ -50,8 +50,9 @@ def _assets(site: Path, page: str) -> set[Path]:
     """Return the files that a browser loads for a page, the page and its font included."""
     loaded = {site / page, *site.glob("assets/fonts/*.woff2")}
     for tag, attributes in Elements(_html(site, page)).found:
-        rel, source = attributes.get("rel", ""), attributes.get("src") or attributes.get("href", "")
-        if (tag in ("script", "img") and "src" in attributes) or rel in ("stylesheet", "icon"):
+        source = attributes.get("src") or attributes.get("href", "")
+        loads = tag == "link" and attributes.get("rel") not in ("prev", "next", "canonical")
+        if loads or "src" in attributes:
             loaded.add((site / page).parent / source.split("?")[0])
     return {path.resolve() for path in loaded}
 
@@ -119,6 +120,13 @@ def test_page_ends_with_how_to_run_and_cite_it(page: str, site: Path) -> None:
     assert "python docs/" in end
     assert "It ran with Python 3." in end
     assert "@misc{attnref-" in end
+
+
+def test_no_two_pages_are_cited_under_one_key(site: Path) -> None:
+    """A bibliography can hold every page of the site."""
+    keys = [re.findall(r"@misc{([\w-]+)", _html(site, page)) for page in PAGES]
+    assert all(len(found) == 1 for found in keys)
+    assert len({key for (key,) in keys}) == len(PAGES)
 
 
 def test_figures_have_a_title_and_a_description(site: Path) -> None:

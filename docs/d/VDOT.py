@@ -12,6 +12,6 @@ show(get("VDOT"))
 # %% [markdown]
 # ## Check it and use it
 #
-# `python -m attnref verify VDOT` proves every step again and refuses every wrong line. [Why divide by √dₖ](../guide/scaling.py) tells
-# the story. `attnref.scores` divides by the root of this variance unless it is given another scale.
-# [VSCL](VSCL.py) uses it.
+# `python -m attnref verify VDOT` proves every step again and refuses every wrong line.
+# [Why divide by √dₖ](../guide/scaling.py) tells the story, and [VSCL](VSCL.py) uses this statement.
+# `attnref.scores` divides by the root of this variance unless it is given another scale.

@@ -12,5 +12,6 @@ show(get("VSCL"))
 # %% [markdown]
 # ## Check it and use it
 #
-# `python -m attnref verify VSCL` proves every step again and refuses every wrong line. [Why divide by √dₖ](../guide/scaling.py) tells
-# the story. `attnref.scores` multiplies by $1/\sqrt{d_k}$ unless it is given another scale. It uses [VDOT](VDOT.py).
+# `python -m attnref verify VSCL` proves every step again and refuses every wrong line.
+# [Why divide by √dₖ](../guide/scaling.py) tells the story. This derivation uses [VDOT](VDOT.py).
+# `attnref.scores` multiplies by $1/\sqrt{d_k}$ unless it is given another scale.

@@ -12,6 +12,7 @@ show(get("ZFRM"))
 # %% [markdown]
 # ## Check it and use it
 #
-# `python -m attnref verify ZFRM` proves every step again and refuses every wrong line. [The Z form](../guide/z-form.py) tells
-# the story. `attnref.expanded_attention` is the last line in plain loops, `attnref.attention` for all queries at once.
-# The tests hold both against this statement, evaluated by independent loops.
+# `python -m attnref verify ZFRM` proves every step again and refuses every wrong line.
+# [The Z form](../guide/z-form.py) tells the story. `attnref.expanded_attention` is the last line in plain
+# loops, `attnref.attention` the same for all queries at once; the tests hold both against this
+# statement, evaluated by independent loops.

@@ -99,7 +99,7 @@ for d in widths:
 
 saturation = Figure(
     "Softmax saturates as d_k grows",
-    f"Mean largest weight among 16 keys for d_k from 1 to 1024. Undivided it rises from "
+    f"Mean largest weight among 16 keys for d_k from {widths[0]} to {widths[-1]}. Undivided it rises from "
     f"{undivided[0]:.2f} to {undivided[-1]:.2f}; divided by √d_k it stays between "
     f"{min(divided):.2f} and {max(divided):.2f}.",
     "Undivided scores drive softmax towards a single key as $d_k$ grows; divided by $\\sqrt{d_k}$ the "

@@ -32,11 +32,18 @@ It ran with {versions}.
 
 def markdown(page: Path, title: str, versions: dict[str, str], url: str) -> str:
     """Return the colophon of a page."""
+    path = Path(page.name) if short(page).is_absolute() else short(page)
     return TEMPLATE.format(
-        path=page.name if short(page).is_absolute() else short(page).as_posix(),
+        path=path.as_posix(),
         versions=", ".join(f"{name} {version}" for name, version in versions.items()),
-        bibtex=f"```bibtex\n{bibtex(page.stem, title, url)}\n```",
+        bibtex=f"```bibtex\n{bibtex(_name(path), title, url)}\n```",
     )
+
+
+def _name(path: Path) -> str:
+    """Name a page by its address, so that no two are cited under one key."""
+    parts = [part for part in path.with_suffix("").parts if part not in ("docs", "index")]
+    return "-".join(parts) or "home"
 
 
 def bibtex(name: str, title: str, url: str) -> str:

@@ -45,7 +45,7 @@ class Cell:
 
 
 def read(path: Path) -> tuple[Cell, ...]:
-    """Read a page's cells; each knows its line, found by walking through the script."""
+    """Read a page's cells; each knows the line below its marker."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -54,26 +54,30 @@ def read(path: Path) -> tuple[Cell, ...]:
     lines = text.splitlines()
     cells = []
     for cell, line in zip(notebook.cells, _starts(path, text, len(notebook.cells)), strict=True):
-        _check_marker(path, cell, lines, line)
+        _check_marker(path, cell, line)
+        if cell.cell_type == "markdown":
+            _check_prose(path, cell.source, lines, line)
         tags = frozenset(cell.metadata.get("tags", ()))
         cells.append(Cell(cell.cell_type, cell.source, tags, line + 1))
     return tuple(cells)
 
 
-def _check_marker(path: Path, cell: Any, lines: list[str], line: int) -> None:
-    """Refuse a marker that says what nobody reads, and code below a marker of prose."""
-    if cell.cell_type == "raw" or (unread := cell.metadata.keys() - {"tags", "lines_to_next_cell"}):
-        said = "[raw]" if cell.cell_type == "raw" else ", ".join(sorted(unread))
-        raise PageError(
-            path, line or None, f"the marker of this cell says {said}, which means nothing here"
-        )
-    if cell.cell_type == "markdown" and cell.source.count("{python}") != len(
-        INLINE.findall(cell.source)
-    ):
+def _check_marker(path: Path, cell: Any, line: int) -> None:
+    """Refuse a marker that says what nobody reads."""
+    unread = sorted(cell.metadata.keys() - {"tags", "lines_to_next_cell"})
+    said = "[raw]" if cell.cell_type == "raw" else ", ".join(unread)
+    if said:
+        message = f"the marker of this cell says {said}, which means nothing here"
+        raise PageError(path, line or None, message)
+
+
+def _check_prose(path: Path, source: str, lines: list[str], line: int) -> None:
+    """Refuse a value that would stay in the text as it is written, and code that would not run."""
+    if source.count("{python}") != len(INLINE.findall(source)):
         raise PageError(path, line + 1, "a value is written `{python} expression`, on one line")
-    for number in range(line, line + len(cell.source.splitlines())):
-        if cell.cell_type == "markdown" and lines[number].strip() and lines[number][0] != "#":
-            raise PageError(path, number + 1, "code stands in a cell of prose: a `# %%` is missing")
+    for number, text in enumerate(lines[line : line + len(source.splitlines())], line + 1):
+        if text.strip() and text[0] != "#":
+            raise PageError(path, number, "code stands in a cell of prose: a `# %%` is missing")
 
 
 def _starts(path: Path, text: str, cells: int) -> list[int]:

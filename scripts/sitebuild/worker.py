@@ -4,10 +4,11 @@ Started as a script, never imported by the site: the page runs as `python page.p
 a module named __main__. A quiet IPython shell stands by, so that `display` and rich objects work
 as in a notebook; it starts in a fifth of the time of a kernel and opens no port.
 
-Standard input holds {"path", "cells": [{"kind", "source", "expressions", "line", "may_raise"}, …]}.
-The file named on the command line gets {"cells": [[event, …], …], "versions": {…}}; an event is
-{"kind": "stdout" | "stderr", "text"}, {"kind": "display", "data"}, {"kind": "value", "text"} or
-{"kind": "error", "text", "summary", "line"}. While the page runs, the line of the cell it is in
+Standard input holds {"path", "seconds", "cells": [cell, …]}, a cell {"kind", "source",
+"expressions", "line", "may_raise"}. The file named on the command line gets {"cells": [[event, …],
+…], "versions": {…}, "files": […]}; an event is {"kind": "stdout" | "stderr", "text"},
+{"kind": "display", "data"}, {"kind": "value", "text"} or {"kind": "error", "text", "summary",
+"line"}. While the page runs, the line of the cell it is in
 stands in that file, for whoever has to end a page that hangs.
 """
 
