@@ -14,8 +14,10 @@ proofs.
 """
 
 from attnref import masks
-from attnref._attention import attention, attention_weights, log_partition, scores, softmax
+from attnref._attention import attention, attention_weights, scores
+from attnref._drop_in import scaled_dot_product_attention
 from attnref._expanded import expanded_attention
+from attnref._softmax import log_partition, softmax
 from attnref.inspection import make_array, print_matrix_info, show
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "make_array",
     "masks",
     "print_matrix_info",
+    "scaled_dot_product_attention",
     "scores",
     "show",
     "softmax",

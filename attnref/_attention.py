@@ -5,106 +5,66 @@ For one query t and keys s = 1…S, with scale β = 1/√d_k:
     a_ts = β⟨q_t, k_s⟩,   Z_t = Σ_s exp(a_ts),   p_ts = exp(a_ts) / Z_t,   y_t = Σ_s p_ts v_s.
 
 Scores come before softmax, weights after. Inside, everything is float64 and is rounded once, to the
-dtype of the query.
+dtype of the query. The options come in one order: scale, softcap, bias, mask, sink.
 """
 
 import numpy as np
 
-from attnref import _checks, _entry
-from attnref._typing import Floats, Mask
+from attnref import _checks, _entry, _shapes
+from attnref._entry import wide
+from attnref._softmax import allowed, decided, softmax
+from attnref._typing import Floats, Mask, Sink
 
-# NumPy need not warn of what is not finite: each case is decided here, and shows in the result.
-_decided = np.errstate(all="ignore")
 
-
-@_decided
-def scores(query: Floats, key: Floats, *, scale: float | None = None) -> Floats:
+@decided
+def scores(
+    query: Floats,
+    key: Floats,
+    *,
+    scale: float | None = None,
+    softcap: float | None = None,
+    bias: Floats | None = None,
+) -> Floats:
     """Compare every query with every key.
 
-    a_ts = β⟨q_t, k_s⟩
+    a_ts = β⟨q_t, k_s⟩, then c·tanh(a_ts / c) under a cap c, then + b_ts
 
     Arguments:
         query: q, (…, L, d_k), floating.
-        key: k, (…, S, d_k), of the query's dtype; leading axes broadcast.
+        key: k, (…, S, d_k), of the query's dtype; leading axes broadcast, and heads (axis −3) may
+            be fewer: query head h reads key head h // (Hq/Hkv).
         scale: β, any finite number; 1/√d_k unless given.
+        softcap: c, positive and finite: scores stay within ±c; None for no cap.
+        bias: b, of the query's dtype, broadcasts to (…, L, S); −∞ makes the score −∞, which masks
+            the key whatever it holds.
 
     Returns:
         a, (…, L, S), of the query's dtype.
 
     Raises:
-        TypeError: an array of another kind or dtype, or a scale that is no number.
-        ValueError: shapes that do not fit, or a scale that is not finite.
+        TypeError: an array of another kind or dtype, or a scale or cap that is no number.
+        ValueError: shapes that do not fit, a scale that is not finite, a cap that is not positive.
 
     Source: Vaswani et al. 2017, arXiv:1706.03762, equation 1.
 
     >>> scores(np.array([[1.0, 3.0]]), np.array([[2.0, 4.0], [1.0, 0.0]]), scale=0.5)
     array([[7. , 0.5]])
     """
-    _entry.arrays(query=query, key=key)
-    _checks.scores_shape(query, key)
-    beta = _checks.scale(scale, query)
-    return (beta * (_wide(query) @ _wide(key).mT)).astype(query.dtype)
+    _entry.arrays(query=query, key=key, bias=bias)
+    _entry.options_fit(_shapes.scores_shape(query, key), bias=bias)
+    return _scores(query, key, scale, softcap, bias).astype(query.dtype)
 
 
-@_decided
-def softmax(scores: Floats, *, mask: Mask | None = None) -> Floats:
-    """Turn scores into weights, along the last axis.
-
-    p_ts = exp(a_ts) / Z_t over the allowed keys; 0 elsewhere, and 0 in a row that allows nothing.
-
-    Arguments:
-        scores: a, (…, S), floating; a score of −∞ counts as masked.
-        mask: True where query t may attend to key s; broadcasts to the scores.
-
-    Returns:
-        p, the shape and dtype of the scores; each row sums to 1, or to 0 where it allows nothing.
-
-    Raises:
-        TypeError: scores that are not floating, or a mask that is not boolean.
-        ValueError: a mask that does not broadcast to the scores.
-
-    Source: derivation ZFRM, `python -m attnref show ZFRM`.
-
-    >>> softmax(np.array([0.0, np.log(3.0), 9.0]), mask=np.array([True, True, False])).round(4)
-    array([0.25, 0.75, 0.  ])
-    """
-    _entry.rows(scores, mask)
-    allowed = _allowed(scores, mask)
-    _, exponentials, z = _exponentials(scores, allowed)
-    weights = np.divide(exponentials, z, out=np.zeros_like(exponentials), where=allowed)
-    return weights.astype(scores.dtype)
-
-
-@_decided
-def log_partition(scores: Floats, *, mask: Mask | None = None) -> Floats:
-    """Return the logarithm of the normaliser of each row.
-
-    log Z_t = log Σ_s exp(a_ts) over the allowed keys; −∞ where a row allows nothing.
-
-    Arguments:
-        scores: a, (…, S), floating; a score of −∞ counts as masked.
-        mask: True where query t may attend to key s; broadcasts to the scores.
-
-    Returns:
-        log Z, (…), natural logarithm, of the scores' dtype.
-
-    Raises:
-        TypeError: scores that are not floating, or a mask that is not boolean.
-        ValueError: a mask that does not broadcast to the scores.
-
-    Source: derivation ZFRM, `python -m attnref show ZFRM`.
-
-    >>> float(np.exp(log_partition(np.log([2.0, 3.0, 5.0]))).round(12))
-    10.0
-    """
-    _entry.rows(scores, mask)
-    m, _, z = _exponentials(scores, _allowed(scores, mask))
-    return (m + np.log(z))[..., 0].astype(scores.dtype)
-
-
-@_decided
+@decided
 def attention_weights(
-    query: Floats, key: Floats, *, mask: Mask | None = None, scale: float | None = None
+    query: Floats,
+    key: Floats,
+    *,
+    mask: Mask | None = None,
+    bias: Floats | None = None,
+    scale: float | None = None,
+    softcap: float | None = None,
+    sink: Sink | None = None,
 ) -> Floats:
     """Return how much of each value every query takes.
 
@@ -112,16 +72,20 @@ def attention_weights(
 
     Arguments:
         query: q, (…, L, d_k), floating.
-        key: k, (…, S, d_k), of the query's dtype; leading axes broadcast.
+        key: k, (…, S, d_k), of the query's dtype; leading axes broadcast, and heads (axis −3) may
+            be fewer: query head h reads key head h // (Hq/Hkv).
         mask: True where query t may attend to key s; broadcasts to (…, L, S).
+        bias: b, of the query's dtype, added to the scores; broadcasts to (…, L, S); −∞ masks.
         scale: β, any finite number; 1/√d_k unless given.
+        softcap: c, positive and finite: c·tanh(a_ts / c) before the bias; None for no cap.
+        sink: the score of one more key that has no value, a number or (…, L).
 
     Returns:
         p, (…, L, S), of the query's dtype.
 
     Raises:
-        TypeError: an array, a mask or a scale of another kind or dtype.
-        ValueError: shapes that do not fit, or a scale that is not finite.
+        TypeError: an array, a mask or a number of another kind or dtype.
+        ValueError: shapes that do not fit, or a number outside its range.
 
     Source: Vaswani et al. 2017, arXiv:1706.03762, equation 1.
 
@@ -129,19 +93,24 @@ def attention_weights(
     >>> attention_weights(query, key)
     array([[0.5, 0.5]])
     """
-    _entry.arrays(query=query, key=key)
-    _entry.mask_fits(mask, _checks.scores_shape(query, key))
-    return softmax(scores(_wide(query), _wide(key), scale=scale), mask=mask).astype(query.dtype)
+    _entry.arrays(query=query, key=key, bias=bias, sink=sink)
+    shape = _shapes.scores_shape(query, key)
+    _entry.options_fit(shape, mask=mask, bias=bias, sink=sink)
+    weights, _ = weigh(query, key, shape, mask, bias, scale, softcap, sink)
+    return weights.astype(query.dtype)
 
 
-@_decided
+@decided
 def attention(
     query: Floats,
     key: Floats,
     value: Floats,
     *,
     mask: Mask | None = None,
+    bias: Floats | None = None,
     scale: float | None = None,
+    softcap: float | None = None,
+    sink: Sink | None = None,
 ) -> Floats:
     """Average the values, each by its weight.
 
@@ -152,17 +121,21 @@ def attention(
 
     Arguments:
         query: q, (…, L, d_k), floating.
-        key: k, (…, S, d_k), of the query's dtype; leading axes broadcast.
+        key: k, (…, S, d_k), of the query's dtype; leading axes broadcast, and heads (axis −3) may
+            be fewer: query head h reads key head h // (Hq/Hkv), and so for the value.
         value: v, (…, S, d_v), of the query's dtype.
         mask: True where query t may attend to key s; broadcasts to (…, L, S).
+        bias: b, of the query's dtype, added to the scores; broadcasts to (…, L, S); −∞ masks.
         scale: β, any finite number; 1/√d_k unless given.
+        softcap: c, positive and finite: c·tanh(a_ts / c) before the bias; None for no cap.
+        sink: the score of one more key that has no value, a number or (…, L).
 
     Returns:
         y, (…, L, d_v), of the query's dtype.
 
     Raises:
-        TypeError: an array, a mask or a scale of another kind or dtype.
-        ValueError: shapes that do not fit, or a scale that is not finite.
+        TypeError: an array, a mask or a number of another kind or dtype.
+        ValueError: shapes that do not fit, or a number outside its range.
 
     Source: Vaswani et al. 2017, arXiv:1706.03762, equation 1.
 
@@ -170,38 +143,36 @@ def attention(
     >>> attention(query, key, np.array([[10.0], [30.0]]))
     array([[20.]])
     """
-    _entry.arrays(query=query, key=key, value=value)
-    shape = _checks.attention_shape(query, key, value)
-    _entry.mask_fits(mask, shape)
-    a = np.broadcast_to(scores(_wide(query), _wide(key), scale=scale), shape)
-    weights = softmax(a, mask=mask)
-    return _weighted_sum(weights, _wide(value), _allowed(a, mask)).astype(query.dtype)
+    _entry.arrays(query=query, key=key, value=value, bias=bias, sink=sink)
+    shape = _shapes.attention_shape(query, key, value)
+    _entry.options_fit(shape, mask=mask, bias=bias, sink=sink)
+    weights, here = weigh(query, key, shape, mask, bias, scale, softcap, sink)
+    return weighted_sum(weights, for_heads_of(query, value), here).astype(query.dtype)
 
 
-def _wide(array: Floats) -> Floats:
-    return np.asarray(array, dtype=np.float64)
+def weigh(
+    query: Floats,
+    key: Floats,
+    shape: tuple[int, ...],
+    mask: Mask | None,
+    bias: Floats | None,
+    scale: float | None,
+    softcap: float | None = None,
+    sink: Sink | None = None,
+) -> tuple[Floats, Mask]:
+    """Return the weights (…, L, S) before they are rounded, and which keys are allowed."""
+    a = np.broadcast_to(_scores(query, key, scale, softcap, bias), shape)
+    weights = softmax(a, mask=mask, sink=None if sink is None else wide(sink))
+    return weights, allowed(a, mask)
 
 
-def _allowed(scores: Floats, mask: Mask | None) -> Mask:
-    """Say which keys take part: a score of −∞ is a key that is masked."""
-    present: Mask = np.asarray(scores) != -np.inf
-    return present if mask is None else present & np.asarray(mask)
+def for_heads_of(query: Floats, array: Floats) -> Floats:
+    """Return a key or value in float64, each head once for every query head that reads it."""
+    group = _shapes.group(query, array)
+    return wide(array) if group == 1 else np.repeat(wide(array), group, axis=-3)
 
 
-def _exponentials(scores: Floats, allowed: Mask) -> tuple[Floats, Floats, Floats]:
-    """Return m, exp(a − m) and Z = Σ exp(a − m), each row with its own reference exponent m.
-
-    Any finite m gives the same weights; the largest allowed score keeps exp from overflowing.
-    Emptiness is asked of what is allowed, never of the maximum, which a NaN would decide wrongly.
-    """
-    a = _wide(scores)
-    largest = np.max(a, axis=-1, keepdims=True, where=allowed, initial=-np.inf)
-    m = np.where(allowed.any(axis=-1, keepdims=True), largest, 0)
-    exponentials = np.exp(np.where(allowed, a - m, -np.inf))
-    return m, exponentials, exponentials.sum(axis=-1, keepdims=True)
-
-
-def _weighted_sum(weights: Floats, value: Floats, allowed: Mask) -> Floats:
+def weighted_sum(weights: Floats, value: Floats, allowed: Mask) -> Floats:
     """Add up p_ts v_s, what is not finite only where allowed: 0·NaN would let a masked key in."""
     finite = np.isfinite(value)
     output = weights @ np.where(finite, value, 0)
@@ -209,3 +180,16 @@ def _weighted_sum(weights: Floats, value: Floats, allowed: Mask) -> Floats:
     for s in np.flatnonzero(~finite.all(axis=(*range(value.ndim - 2), -1))):
         output += np.where(allowed[..., [s]], weights[..., [s]] * wild[..., [s], :], 0)
     return output
+
+
+def _scores(
+    query: Floats, key: Floats, scale: float | None, softcap: float | None, bias: Floats | None
+) -> Floats:
+    beta, cap = _checks.scale(scale, query), _checks.softcap(softcap)
+    a = beta * (wide(query) @ for_heads_of(query, key).mT)
+    if cap is not None:
+        a = cap * np.tanh(a / cap)
+    if bias is None:
+        return a
+    b = wide(bias)
+    return np.where(b == -np.inf, -np.inf, a + b)

@@ -1,4 +1,4 @@
-"""The foundation: which kinds and shapes may enter, read from .shape, .ndim and .dtype.
+"""The foundation: which kinds of arrays and numbers may enter, read from .dtype alone.
 
 No array library is imported here: the NumPy and the Torch side share these rules and nothing else.
 A wrong kind is a TypeError, a wrong value a ValueError. Every message names the argument, the rule,
@@ -6,9 +6,8 @@ and what came instead.
 """
 
 import math
-from collections.abc import Sequence
-from numbers import Integral, Real
-from typing import Any, Protocol
+from numbers import Real
+from typing import Protocol
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 
@@ -48,82 +47,61 @@ def boolean(kind: type, mask: Array) -> None:
         )
 
 
+def attn_mask(kind: type, mask: Array, query: Array, is_causal: bool) -> None:
+    """Require what Torch calls a mask: booleans, or numbers of a dtype that it takes."""
+    _require_kind(kind, "attn_mask", mask)
+    if dtype_name(mask) not in ("bool", "float32", dtype_name(query)):
+        raise TypeError(
+            "attn_mask must be boolean, True where a query may attend, or floating, of the query's "
+            f"dtype {dtype_name(query)} or float32, to be added: {dtype_name(mask)}"
+        )
+    if is_causal:
+        raise ValueError(
+            "give attn_mask or is_causal, not both: a boolean attn_mask joins a causal mask by &"
+        )
+
+
 def scale(value: float | None, query: Array) -> float:
     """Return the scale: 1/√d_k unless one is given."""
+    return _default_scale(query) if value is None else finite("scale", value, " or None")
+
+
+def softcap(value: float | None) -> float | None:
+    """Return the cap of the scores, which is positive, or None where they have none."""
     if value is None:
-        return _default_scale(query)
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"scale must be a real number or None, not {type(value).__name__}")
+        return None
+    cap = finite("softcap", value, " or None")
+    if cap <= 0:
+        raise ValueError(f"softcap must be positive, or None for no cap: {cap}")
+    return cap
+
+
+def probability(name: str, value: float) -> float:
+    """Return a number from 0 to 1."""
+    chance = finite(name, value)
+    if not 0 <= chance <= 1:
+        raise ValueError(f"{name} must be from 0 to 1: {chance}")
+    return chance
+
+
+def number_or_array(kind: type, name: str, value: object) -> None:
+    """Require a real number, or an array of the class."""
+    if not isinstance(value, kind) and not _is_real(value):
+        array = f"{kind.__module__}.{kind.__name__}"
+        raise TypeError(f"{name} must be a {array} or a real number, not {type(value).__name__}")
+
+
+def finite(name: str, value: float, otherwise: str = "") -> float:
+    """Return a finite real number as a float."""
+    if not _is_real(value):
+        raise TypeError(f"{name} must be a real number{otherwise}, not {type(value).__name__}")
     try:
-        beta = float(value)
+        number = float(value)
     except OverflowError:  # an integer or a fraction beyond every float
-        beta = math.inf if value > 0 else -math.inf
-    if not math.isfinite(beta):
-        raise ValueError(f"scale must be finite, not {beta}")
-    return beta
-
-
-def scores_shape(query: Array, key: Array) -> Shape:
-    """Return (…, L, S), the shape of the scores of query (…, L, d_k) and key (…, S, d_k)."""
-    matrices(query=query, key=key)
-    if query.shape[-1] != key.shape[-1]:
-        raise ValueError(
-            "query and key must share their last axis d_k: "
-            f"{query.shape[-1]} ≠ {key.shape[-1]} (query {shape(query)}, key {shape(key)})"
-        )
-    return (*leading(query=query, key=key), query.shape[-2], key.shape[-2])
-
-
-def attention_shape(query: Array, key: Array, value: Array) -> Shape:
-    """Return (…, L, S) with the leading axes of query, key and value broadcast together."""
-    *_, targets, sources = scores_shape(query, key)
-    matrices(value=value)
-    if value.shape[-2] != sources:
-        raise ValueError(
-            "key and value must share their second-last axis S: "
-            f"{sources} ≠ {value.shape[-2]} (key {shape(key)}, value {shape(value)})"
-        )
-    return (*leading(query=query, key=key, value=value), targets, sources)
-
-
-def mask_shape(mask: Array, target: Shape) -> None:
-    """Require a mask that broadcasts to the scores without enlarging them."""
-    fits = len(mask.shape) <= len(target) and all(
-        size in (1, wanted) for size, wanted in zip(mask.shape[::-1], target[::-1], strict=False)
-    )
-    if not fits:
-        raise ValueError(
-            f"mask must broadcast to the scores (…, L, S): mask {shape(mask)}, scores {target}"
-        )
-
-
-def matrices(**arrays: Array) -> None:
-    """Require at least two axes: rows of vectors."""
-    for name, array in arrays.items():
-        if array.ndim < 2:
-            raise ValueError(
-                f"{name} must have at least 2 axes (…, rows, depth), "
-                f"not {array.ndim}: {shape(array)}"
-            )
-
-
-def rows(**arrays: Array) -> None:
-    """Require at least one axis: a row to normalise along."""
-    for name, array in arrays.items():
-        if array.ndim < 1:
-            raise ValueError(f"{name} must have at least 1 axis (…, S), not 0: {shape(array)}")
-
-
-def leading(**arrays: Array) -> Shape:
-    """Return the broadcast leading axes, all but the last two."""
-    fronts = {name: tuple(array.shape[:-2]) for name, array in arrays.items()}
-    length = max(map(len, fronts.values()))
-    aligned = [(1,) * (length - len(front)) + front for front in fronts.values()]
-    sizes = [set(column) - {1} for column in zip(*aligned, strict=True)]
-    if any(len(different) > 1 for different in sizes):
-        found = ", ".join(f"{name} {shape(array)}" for name, array in arrays.items())
-        raise ValueError(f"the leading axes of {', '.join(arrays)} must broadcast: {found}")
-    return tuple(different.pop() if different else 1 for different in sizes)
+        number = math.inf if value > 0 else -math.inf
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be finite, not {number}")
+    return number
 
 
 def shape(array: Array) -> Shape:
@@ -134,6 +112,10 @@ def shape(array: Array) -> Shape:
 def dtype_name(array: Array) -> str:
     """Return the dtype's bare name, the same for every array library."""
     return str(getattr(array.dtype, "name", array.dtype)).removeprefix("torch.")
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _require_kind(kind: type, name: str, array: object) -> None:
@@ -156,58 +138,3 @@ def _default_scale(query: Array) -> float:
             f"query has d_k = 0, where 1/√d_k is undefined: give scale (query {shape(query)})"
         )
     return 1 / math.sqrt(d_k)
-
-
-def diagonal(L: int, S: int, align: str | None, offset: int | None) -> int:
-    """Return the offset of a causal diagonal: key j is visible to query i where j ≤ i + offset."""
-    size("L", L)
-    size("S", S)
-    if align is not None and offset is not None:
-        raise ValueError(f"give align or offset, not both: align {align!r}, offset {offset}")
-    if offset is None:
-        return _corner(int(L), int(S), align)
-    integer("offset", offset)
-    # Beyond the corners a row sees all or nothing, and no integer is too large for an array.
-    return min(max(int(offset), -int(L)), int(S))
-
-
-def _corner(L: int, S: int, align: str | None) -> int:
-    if align not in (None, "upper-left", "lower-right"):
-        raise ValueError(f"align must be 'upper-left' or 'lower-right', not {align!r}")
-    if align is None and L != S:
-        raise ValueError(
-            f"align must be 'upper-left' or 'lower-right' (or give offset) where L ≠ S: {L} ≠ {S}"
-        )
-    return S - L if align == "lower-right" else 0
-
-
-def size(name: str, value: int) -> None:
-    """Require a number of rows: an integer that is not negative."""
-    integer(name, value)
-    if value < 0:
-        raise ValueError(f"{name} must not be negative: {value}")
-
-
-def integer(name: str, value: int) -> None:
-    """Require an integer, and not a boolean."""
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be an integer, not {type(value).__name__}")
-
-
-def integers(name: str, values: Any, S: int | None = None) -> list[int]:
-    """Return a row of integers as Python's own, each from 0 to S where S is given."""
-    if hasattr(values, "dtype"):
-        if not dtype_name(values).startswith(("int", "uint")):
-            raise TypeError(f"{name} must have an integer dtype, not {dtype_name(values)}")
-        if values.ndim != 1:
-            raise ValueError(f"{name} must have 1 axis, not {values.ndim}: {shape(values)}")
-        values = values.tolist()
-    if not isinstance(values, Sequence):
-        raise TypeError(f"{name} must be an array or a sequence, not {type(values).__name__}")
-    for i, n in enumerate(values):
-        if isinstance(n, list | tuple):
-            raise ValueError(f"{name} must have 1 axis, but {name}[{i}] is a {type(n).__name__}")
-        integer(f"{name}[{i}]", n)
-        if S is not None and not 0 <= n <= S:
-            raise ValueError(f"{name}[{i}] must be from 0 to S: {n}, S {S}")
-    return [int(n) for n in values]

@@ -2,24 +2,51 @@
 
 import numpy as np
 
-from attnref import _checks
-from attnref._typing import Floats, Mask
+from attnref import _checks, _shapes
+from attnref._typing import Floats, Mask, Sink
 
 
-def arrays(**given: Floats) -> None:
-    """Require NumPy arrays of one floating dtype."""
-    _checks.floating(np.ndarray, **given)
+def arrays(*, bias: Floats | None = None, sink: Sink | None = None, **required: Floats) -> None:
+    """Require NumPy arrays of one floating dtype; a sink may also be a number."""
+    options: dict[str, Floats] = {} if bias is None else {"bias": bias}
+    if isinstance(sink, np.ndarray):
+        options["sink"] = sink
+    elif sink is not None:
+        _checks.number_or_array(np.ndarray, "sink", sink)
+    _checks.floating(np.ndarray, **required, **options)
 
 
-def mask_fits(mask: Mask | None, scores_shape: tuple[int, ...]) -> None:
-    """Require a mask, where there is one, that is boolean and broadcasts to the scores."""
+def options_fit(
+    scores_shape: tuple[int, ...],
+    *,
+    mask: Mask | None = None,
+    bias: Floats | None = None,
+    sink: Sink | None = None,
+) -> None:
+    """Require a boolean mask, and options that broadcast to the scores or to their rows."""
     if mask is not None:
         _checks.boolean(np.ndarray, mask)
-        _checks.mask_shape(mask, scores_shape)
+        _shapes.fits("mask", mask, scores_shape, "scores (…, L, S)")
+    if bias is not None:
+        _shapes.fits("bias", bias, scores_shape, "scores (…, L, S)")
+    if isinstance(sink, np.ndarray):
+        _shapes.fits("sink", sink, scores_shape[:-1], "rows (…, L)")
 
 
-def rows(scores: Floats, mask: Mask | None) -> None:
-    """Require scores with a last axis to normalise along, and a mask that fits them."""
-    arrays(scores=scores)
-    _checks.rows(scores=scores)
-    mask_fits(mask, scores.shape)
+def rows(scores: Floats, mask: Mask | None, sink: Sink | None) -> None:
+    """Require scores with a last axis to normalise along, and options that fit them."""
+    arrays(scores=scores, sink=sink)
+    _shapes.rows(scores=scores)
+    options_fit(scores.shape, mask=mask, sink=sink)
+
+
+def wide(array: Floats | float) -> Floats:
+    """Return the same numbers in float64, in which all work is done."""
+    return np.asarray(array, dtype=np.float64)
+
+
+def source(rng: np.random.Generator | None) -> np.random.Generator:
+    """Return the source of random numbers; unless given, a new one that nobody can repeat."""
+    if rng is not None and not isinstance(rng, np.random.Generator):
+        raise TypeError(f"rng must be a numpy.random.Generator or None, not {type(rng).__name__}")
+    return rng or np.random.default_rng()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from attnref import _checks, _filling
+from attnref import _checks, _entry, _filling, _integers
 
 
 def make_array(
@@ -49,7 +49,7 @@ def make_array(
         _filling.sizes(shape),
         _filling.way(mode),
         _dtype(dtype),
-        _source(rng),
+        _entry.source(rng),
     )
     if way in ("zeros", "ones"):
         return np.zeros(sizes, kind) if way == "zeros" else np.ones(sizes, kind)
@@ -92,7 +92,7 @@ def print_matrix_info(x: Any, name: str = "x", max_items: int = 10) -> bool:
       preview(3/4): [1, 2, 4]
     True
     """
-    _checks.size("max_items", max_items)
+    _integers.size("max_items", max_items)
     is_tensor = isinstance(x, getattr(sys.modules.get("torch"), "Tensor", ()))
     if not is_tensor and not isinstance(x, np.ndarray):
         print(f"{name}: not a tensor/ndarray (type={type(x)})")
@@ -133,12 +133,6 @@ def _dtype(dtype: DTypeLike) -> np.dtype[Any]:
         return np.dtype("" if dtype is None else dtype)
     except TypeError:
         raise TypeError(f"dtype must be a NumPy dtype, not {dtype!r}") from None
-
-
-def _source(rng: np.random.Generator | None) -> np.random.Generator:
-    if rng is not None and not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng must be a numpy.random.Generator or None, not {type(rng).__name__}")
-    return rng or np.random.default_rng()
 
 
 def _ends(low: float, high: float, dtype: np.dtype[Any]) -> tuple[float, float]:

@@ -1,15 +1,18 @@
-"""Named boolean masks: True where a query may attend to a key. Rows are queries, columns keys."""
+"""Named masks, True where a query may attend to a key, and a named bias, added to the scores.
+
+Rows are queries, columns keys. Masks combine by &, and a mask with a bias by giving both.
+"""
 
 from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from attnref import _checks
-from attnref._typing import Mask
+from attnref import _checks, _integers
+from attnref._typing import Floats, Mask
 
-__all__ = ["causal", "documents", "padding", "window"]
+__all__ = ["alibi", "causal", "documents", "padding", "window"]
 
 
 def causal(
@@ -47,7 +50,7 @@ def causal(
     array([[1, 0, 0, 0],
            [1, 1, 0, 0]])
     """
-    diagonal = _checks.diagonal(L, S, align, offset)
+    diagonal = _integers.diagonal(L, S, align, offset)
     mask: Mask = np.arange(int(S)) <= np.arange(int(L))[:, np.newaxis] + diagonal
     return mask
 
@@ -82,15 +85,15 @@ def window(L: int, S: int, *, left: int | None, right: int | None, offset: int =
     array([[0, 1, 1, 0],
            [0, 0, 1, 1]])
     """
-    _checks.size("L", L)
-    _checks.size("S", S)
-    _checks.integer("offset", offset)
+    _integers.size("L", L)
+    _integers.size("S", S)
+    _integers.integer("offset", offset)
     far = int(L) + int(S) + abs(int(offset))  # from any query beyond every key
     left, right = (far if reach is None else reach for reach in (left, right))
-    _checks.size("left", left)
-    _checks.size("right", right)
-    first = _checks.diagonal(L, S, None, int(offset) - int(left))
-    last = _checks.diagonal(L, S, None, int(offset) + int(right))
+    _integers.size("left", left)
+    _integers.size("right", right)
+    first = _integers.diagonal(L, S, None, int(offset) - int(left))
+    last = _integers.diagonal(L, S, None, int(offset) + int(right))
     i, j = np.arange(int(L))[:, np.newaxis], np.arange(int(S))
     mask: Mask = (i + first <= j) & (j <= i + last)
     return mask
@@ -116,8 +119,8 @@ def padding(lengths: NDArray[np.integer] | Sequence[int], S: int) -> Mask:
     array([[1, 1, 1, 0],
            [1, 0, 0, 0]])
     """
-    _checks.size("S", S)
-    present = np.array(_checks.integers("lengths", lengths, S), dtype=np.int64)
+    _integers.size("S", S)
+    present = np.array(_integers.integers("lengths", lengths, S), dtype=np.int64)
     mask: Mask = np.arange(int(S)) < present[:, np.newaxis, np.newaxis, np.newaxis]
     return mask
 
@@ -145,8 +148,61 @@ def documents(ids: NDArray[np.integer] | Sequence[int]) -> Mask:
            [1, 1, 0],
            [0, 0, 1]])
     """
-    row = _checks.integers("ids", ids)
+    row = _integers.integers("ids", ids)
     place = {n: i for i, n in enumerate(row)}  # one place a document: an id may exceed every dtype
     labels = np.array([place[n] for n in row], dtype=np.int64)
     mask: Mask = labels[:, np.newaxis] == labels
     return mask
+
+
+def alibi(
+    num_heads: int, L: int, S: int, *, offset: int = 0, dtype: DTypeLike | None = None
+) -> Floats:
+    """Let each head lower the scores of distant keys, each at a slope of its own: a bias.
+
+    b_hij = −slope_h |i + offset − j|,   slope_h = 2^(−8h/n), h = 1…n
+
+    Where the number of heads n is no power of two, the greatest p below it gives the first p slopes
+    and every other slope of 2p heads the rest. It masks nothing: add a causal mask where keys to
+    come are not to be seen.
+
+    Arguments:
+        num_heads: number of heads, any.
+        L: number of queries.
+        S: number of keys.
+        offset: the place among the keys of the first query's own; in decoding with a cache, the
+            number of keys that came before.
+        dtype: floating, that of the query; float64 unless given.
+
+    Returns:
+        The bias, (num_heads, L, S), 0 where a query meets its own key and negative elsewhere.
+
+    Raises:
+        TypeError: sizes or an offset that are not integers, or a dtype that is not floating.
+        ValueError: a negative size, or an offset beyond every float.
+
+    Source: Press, Smith and Lewis 2022, arXiv:2108.12409, section 3, and its footnote on heads that
+    are no power of two; faults 46 to 48 of the attention implementations compared.
+
+    >>> alibi(8, 1, 3, offset=2)[0]
+    array([[-1. , -0.5,  0. ]])
+    """
+    for name, n in (("num_heads", num_heads), ("L", L), ("S", S)):
+        _integers.size(name, n)
+    _integers.integer("offset", offset)
+    kind = np.dtype(np.float64 if dtype is None else dtype)
+    _checks.floating(np.ndarray, dtype=np.empty(0, kind))
+    first = _checks.finite("offset", offset)
+    places = first + np.arange(int(L), dtype=np.float64)[:, np.newaxis]
+    distance = abs(places - np.arange(int(S)))
+    slopes = np.array(_slopes(int(num_heads)))[:, np.newaxis, np.newaxis]
+    return (slopes * (0 - distance)).astype(kind)
+
+
+def _slopes(num_heads: int) -> list[float]:
+    whole = 1 << num_heads.bit_length() >> 1  # the greatest power of two that is not greater
+    return _geometric(whole) + _geometric(2 * whole)[::2][: num_heads - whole]
+
+
+def _geometric(n: int) -> list[float]:
+    return [2 ** (-8 * h / n) for h in range(1, n + 1)]

@@ -12,6 +12,9 @@ the unit roundoff, and computed from the data:
     ε_s = (d_k + 3) A_s + (m − a_s) + 4,   A_s = |β| Σ_i |q_i| |k_si|,   m = max_s a_s
 
 Dividing by √d_k rounds twice, multiplying by β = 1/√d_k three times: hence d_k + 3 and not d_k + 2.
+A cap c·tanh(x/c) carries the error of x on, for its slope is at most 1, and adds a quotient, a tanh
+that is right to 4 units in the last place, and a product; a bias adds one sum. A sink is one more
+key, of value 0 and an exact score.
 """
 
 import math
@@ -73,40 +76,93 @@ def attention(
     value: Floats,
     *,
     mask: ArrayLike | None = None,
+    bias: Floats | None = None,
     scale: float | None = None,
+    softcap: float | None = None,
+    sink: ArrayLike | None = None,
 ) -> Truth:
-    """Return y_t = Σ_s p_ts v_s and everything on the way, for any leading axes."""
+    """Return y_t = Σ_s p_ts v_s and everything on the way, for any leading axes and heads."""
+    key, value = _for_heads_of(query, key), _for_heads_of(query, value)
     batch = np.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
     q, k, v = (np.broadcast_to(exactly(x), (*batch, *x.shape[-2:])) for x in (query, key, value))
-    L, S, d_k = q.shape[-2], k.shape[-2], q.shape[-1]
-    beta = 1 / _mp.sqrt(d_k) if scale is None else _mp.mpf(float(scale))
-    a = _nothing(*batch, L, S)
-    for *b, t, s in np.ndindex(*batch, L, S):
-        a.exact[*b, t, s] = beta * _inner(q[*b, t], k[*b, s])
-    with np.errstate(all="ignore"):
-        reach = abs(float(beta)) * (abs(_floats(q)) @ abs(_floats(k)).mT)
-    a.error[...] = (d_k + 3) * reach
-    a.underflow[...] = d_k * abs(float(beta)) + 1
-    return _truth(a, _truths(mask, a.exact.shape), v)
+    a = _products(q, k, scale)
+    if softcap is not None:
+        _cap(a, _mp.mpf(float(softcap)))
+    if bias is not None:
+        _add(a, np.broadcast_to(exactly(bias), a.exact.shape))
+    return _with_sink(a, mask, v, sink)
 
 
-def weights(
-    query: Floats, key: Floats, *, mask: ArrayLike | None = None, scale: float | None = None
-) -> Truth:
+def weights(query: Floats, key: Floats, **options: Any) -> Truth:
     """Return the scores, weights and log Z of a query and a key, with no values to average."""
-    return attention(query, key, np.empty((key.shape[-2], 0)), mask=mask, scale=scale)
+    return attention(query, key, np.empty((key.shape[-2], 0)), **options)
 
 
-def rows(scores: Floats, *, mask: ArrayLike | None = None) -> Truth:
+def rows(scores: Floats, *, mask: ArrayLike | None = None, sink: ArrayLike | None = None) -> Truth:
     """Return the weights and log Z of scores (…, S) that are given, and therefore exact."""
     a = _nothing(*scores.shape)
     a.exact[...] = exactly(scores)
     no_values = _zeros(*scores.shape[:-1][:-1], scores.shape[-1], 0)
-    return _truth(a, _truths(mask, scores.shape), no_values)
+    return _with_sink(a, mask, no_values, sink)
+
+
+def _for_heads_of(query: Floats, array: Floats) -> Floats:
+    """Return a key or value with one head for each of the query's: h reads h // (Hq / Hkv)."""
+    heads = query.shape[-3] if query.ndim > 2 else 1
+    own = array.shape[-3] if array.ndim > 2 else 1
+    if heads in (1, own) or own == 1:
+        return array
+    return np.stack([array[..., h // (heads // own), :, :] for h in range(heads)], axis=-3)
+
+
+def _products(q: Numbers, k: Numbers, scale: float | None) -> Quantity:
+    *batch, L, d_k = q.shape
+    beta = 1 / _mp.sqrt(d_k) if scale is None else _mp.mpf(float(scale))
+    a = _nothing(*batch, L, k.shape[-2])
+    for *b, t, s in np.ndindex(*a.exact.shape):
+        a.exact[*b, t, s] = beta * _inner(q[*b, t], k[*b, s])
+    with np.errstate(all="ignore"):
+        a.error[...] = (d_k + 3) * abs(float(beta)) * (abs(_floats(q)) @ abs(_floats(k)).mT)
+    a.underflow[...] = d_k * abs(float(beta)) + 1
+    return a
+
+
+def _cap(a: Quantity, cap: Number) -> None:
+    """Bring every score within ±c by c·tanh(x/c)."""
+    for i in np.ndindex(*a.exact.shape):
+        x = a.exact[i]
+        a.exact[i] = cap * _mp.sign(x) if _mp.isinf(x) else cap * _mp.tanh(x / cap)
+        a.error[i] += 9 * abs(float(a.exact[i])) + abs(float(x * _mp.sech(x / cap) ** 2))
+    a.underflow[...] += float(cap) + 1
+
+
+def _add(a: Quantity, bias: Numbers) -> None:
+    """Add a bias, whose −∞ is the score whatever it was."""
+    for i in np.ndindex(*a.exact.shape):
+        a.exact[i] = -_mp.inf if bias[i] == -_mp.inf else a.exact[i] + bias[i]
+        a.error[i] += abs(float(a.exact[i]))
+
+
+def _with_sink(a: Quantity, mask: ArrayLike | None, v: Numbers, sink: ArrayLike | None) -> Truth:
+    allowed = np.broadcast_to(np.asarray(True if mask is None else mask), a.exact.shape)
+    if sink is None:
+        return _truth(a, allowed, v)
+    last = np.broadcast_to(exactly(np.asarray(sink, "float64")), a.exact.shape[:-1])[..., None]
+    none = np.zeros(last.shape)
+    parts = zip((a.exact, a.error, a.underflow), (last, none, none), strict=True)
+    truth = _truth(
+        Quantity(*(np.concatenate(pair, axis=-1) for pair in parts)),
+        np.concatenate([allowed, np.ones(last.shape, dtype=bool)], axis=-1),
+        np.concatenate([v, _zeros(*v.shape[:-2], 1, v.shape[-1])], axis=-2),
+        sinks=1,
+    )
+    p = truth.weights
+    kept = Quantity(p.exact[..., :-1], p.error[..., :-1], p.underflow[..., :-1])
+    return Truth(a, kept, truth.log_z, truth.output, truth.magnitude)
 
 
 @np.errstate(all="ignore")
-def _truth(scores: Quantity, allowed: NDArray[np.bool_], v: Numbers) -> Truth:
+def _truth(scores: Quantity, allowed: NDArray[np.bool_], v: Numbers, sinks: int = 0) -> Truth:
     *front, S = scores.exact.shape
     weights, log_z = _nothing(*front, S), _nothing(*front)
     output = _nothing(*front, v.shape[-1])
@@ -115,7 +171,11 @@ def _truth(scores: Quantity, allowed: NDArray[np.bool_], v: Numbers) -> Truth:
         present, p, m, log_z.exact[i] = _row(scores.exact[i], allowed[i])
         values = v[*i[: v.ndim - 2]][present]
         weights.exact[*i, present] = p
-        y = output.exact[i] = np.array([_inner(p, column) for column in values.T], dtype=object)
+        keys = [
+            n for n, s in enumerate(present) if s < S - sinks
+        ]  # a sink gives nothing, NaN or not
+        terms = p[keys], values[keys].T
+        y = output.exact[i] = np.array([_inner(terms[0], column) for column in terms[1]], object)
 
         weight, size = _floats(p), abs(_floats(values))
         spread = scores.error[i][present] + _floats(m - scores.exact[i][present]) + 4
@@ -168,10 +228,6 @@ def _zeros(*shape: int) -> Numbers:
 
 def _nothing(*shape: int) -> Quantity:
     return Quantity(_zeros(*shape), np.zeros(shape), np.zeros(shape))
-
-
-def _truths(mask: ArrayLike | None, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    return np.broadcast_to(np.asarray(True if mask is None else mask), shape)
 
 
 def unit(dtype: DTypeLike) -> float:

@@ -107,7 +107,10 @@ class Options(TypedDict):
     """The keyword arguments of attention."""
 
     mask: Mask | None
+    bias: Floats | None
     scale: float | None
+    softcap: float | None
+    sink: Floats | float | None
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,9 @@ class Problem:
     value: Floats
     mask: Mask | None = None
     scale: float | None = None
+    bias: Floats | None = None
+    softcap: float | None = None
+    sink: Floats | float | None = None
 
     @property
     def arrays(self) -> tuple[Floats, Floats, Floats]:
@@ -128,48 +134,89 @@ class Problem:
     @property
     def options(self) -> Options:
         """Return what follows the arrays."""
-        return {"mask": self.mask, "scale": self.scale}
+        return {
+            "mask": self.mask,
+            "bias": self.bias,
+            "scale": self.scale,
+            "softcap": self.softcap,
+            "sink": self.sink,
+        }
 
 
 @st.composite
 def problems(draw: st.DrawFn, *, values: bool = True) -> Problem:
-    """Draw sizes (0 among them), leading axes, a dtype, numbers, layouts, a mask and a scale.
+    """Draw sizes (0 among them), leading axes, heads, a dtype, numbers, layouts and all options.
 
     Without values the value has depth 0 and no leading axes.
     """
     L, S, d_k, d_v = (draw(st.integers(0, largest)) for largest in (4, 5, 4, 3))
-    fronts = draw(
+    drawn = draw(
         hnp.mutually_broadcastable_shapes(num_shapes=3, max_dims=2, max_side=3, min_side=0)
     )
+    fronts, group = drawn.input_shapes, draw(st.sampled_from((1, 1, 2, 3)))
+    if fronts[0] and group > 1:  # that many heads of the query read each head of key and value
+        fronts = ((*fronts[0][:-1], drawn.result_shape[-1] * group), *fronts[1:])
     dtype = np.dtype(draw(st.sampled_from(DTYPES)))
     tails = (L, d_k), (S, d_k), (S, d_v)
     query, key, value = (
-        draw(_arrays(dtype, (*front, *tail)))
-        for front, tail in zip(fronts.input_shapes, tails, strict=True)
+        draw(_arrays(dtype, (*front, *tail))) for front, tail in zip(fronts, tails, strict=True)
     )
     if not values:
         value = np.empty((S, 0), dtype)
-    batch = np.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
-    mask = draw(st.none() | _masks((*batch, L, S)))
-    scale = draw((st.none() if d_k else st.nothing()) | st.floats(-2, 2))
-    return Problem(query, key, value, mask, scale)
+    shape = attention_shape(query, key, value)
+    return Problem(query, key, value, **draw(_options(dtype, shape, bool(d_k))))
+
+
+def attention_shape(query: Floats, *sources: Floats) -> tuple[int, ...]:
+    """Return (…, L, S), the leading axes broadcast once heads are shared out."""
+    fronts = [query.shape[:-2]]
+    for source in sources:
+        *front, _, _ = source.shape
+        if front and query.ndim > 2 and front[-1] > 1 and query.shape[-3] != 1:
+            front[-1] = query.shape[-3]
+        fronts.append(tuple(front))
+    return (*np.broadcast_shapes(*fronts), query.shape[-2], sources[0].shape[-2])
 
 
 @st.composite
-def _arrays(draw: st.DrawFn, dtype: np.dtype[np.floating], shape: tuple[int, ...]) -> Floats:
+def _options(
+    draw: st.DrawFn, dtype: np.dtype[np.floating], shape: tuple[int, ...], deep: bool
+) -> Options:
+    """Draw the options, each there or not, so that every pair of them occurs."""
+    bias = draw(st.none() | _broadcastable(shape).flatmap(lambda own: _arrays(dtype, own, -np.inf)))
+    rows = _broadcastable(shape[:-1])
+    sinks = st.floats(-5, 5) | rows.flatmap(lambda own: _arrays(dtype, own, -np.inf))
+    return {
+        "mask": draw(st.none() | _masks(shape)),
+        "bias": bias,
+        "scale": draw((st.none() if deep else st.nothing()) | st.floats(-2, 2)),
+        "softcap": draw(st.none() | st.floats(2**-10, 100)),
+        "sink": draw(st.none() | sinks),
+    }
+
+
+@st.composite
+def _broadcastable(draw: st.DrawFn, target: tuple[int, ...]) -> tuple[int, ...]:
+    cut = draw(st.integers(0, len(target)))
+    return tuple(draw(st.sampled_from((1, size))) for size in target[cut:])
+
+
+@st.composite
+def _arrays(
+    draw: st.DrawFn, dtype: np.dtype[np.floating], shape: tuple[int, ...], *also: float
+) -> Floats:
     largest = draw(st.sampled_from((1.0, 30.0, 1000.0)))
     numbers = st.floats(-largest, largest, width=WIDTHS[dtype.name])
+    numbers = numbers | st.sampled_from(also) if also else numbers
     array = draw(hnp.arrays(dtype, shape, elements=numbers))
-    layout = draw(st.none() | st.sampled_from(list(LAYOUTS)))
+    layout = draw(st.none() | st.sampled_from(list(LAYOUTS))) if array.ndim > 1 else None
     return array if layout is None else LAYOUTS[layout](array)
 
 
 @st.composite
 def _masks(draw: st.DrawFn, target: tuple[int, ...]) -> Mask:
     """Draw a mask that broadcasts to the target, with both values wherever it has two places."""
-    cut = draw(st.integers(0, len(target)))
-    shape = tuple(draw(st.sampled_from((1, size))) for size in target[cut:])
-    mask: Mask = draw(hnp.arrays(np.bool_, shape))
+    mask: Mask = draw(hnp.arrays(np.bool_, draw(_broadcastable(target))))
     if mask.size > 1:
         place = draw(st.integers(0, mask.size - 1))
         mask.flat[place] = not mask.flat[place - 1]

@@ -30,32 +30,39 @@ TREES = {module: ast.parse(path.read_text()) for module, path in FILES.items()}
 PACKAGES = [module for module, path in FILES.items() if path.name == "__init__.py"]
 PUBLIC = [module for module in FILES if not any(part[0] == "_" for part in module.split("."))]
 
-FOUNDATION = {"numpy", "attnref._checks", "attnref._typing", "attnref._entry"}
-HALL = {"attnref._attention", "attnref.masks"}
+RULES = {"attnref._checks", "attnref._integers", "attnref._shapes"}
+FOUNDATION = RULES | {"numpy", "attnref._typing", "attnref._entry"}
+HALL = {"attnref._attention", "attnref._softmax", "attnref.masks"}
 
 # The arrows. A room holds the modules whose names begin with its own; the standard library is free.
 ROOMS: dict[str, set[str]] = {
     "attnref._checks": set(),
+    "attnref._integers": {"attnref._checks"},
+    "attnref._shapes": {"attnref._checks"},
     "attnref._filling": set(),
     "attnref._typing": {"numpy"},
-    "attnref._entry": {"numpy", "attnref._checks", "attnref._typing"},
+    "attnref._entry": RULES | {"numpy", "attnref._typing"},
     "attnref.masks": FOUNDATION,
-    "attnref._attention": FOUNDATION,
+    "attnref._softmax": FOUNDATION,
+    "attnref._attention": FOUNDATION | {"attnref._softmax"},
+    "attnref._drop_in": FOUNDATION | HALL,
     "attnref._expanded": FOUNDATION,
     "attnref._partial": FOUNDATION | HALL,
     "attnref._gradients": FOUNDATION | HALL | {"attnref._partial"},
     "attnref.inspection": FOUNDATION | {"attnref._filling"},
     "attnref.figures": {"numpy", "matplotlib"},
-    "attnref.torch": {"torch", "attnref._checks", "attnref._filling", "attnref.torch"},
+    "attnref.torch": RULES | {"torch", "attnref._filling", "attnref.torch"},
     "attnref.derivations": {"sympy", "attnref.derivations"},
     "attnref.testing": FOUNDATION | HALL,
     "attnref.__main__": {"attnref.derivations"},
 }
 ROOF = {
     "attnref._attention",
+    "attnref._drop_in",
     "attnref._expanded",
     "attnref._gradients",
     "attnref._partial",
+    "attnref._softmax",
     "attnref.inspection",
     "attnref.masks",
 }

@@ -4,7 +4,7 @@ import math
 import tracemalloc
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -91,10 +91,16 @@ def test_weights_are_the_oracle_within_its_bound(problem: Problem) -> None:
 @given(problem=problems(values=False))
 def test_scores_are_the_oracle_within_its_bound(problem: Problem) -> None:
     """|a − a*| is within the bound, unless a float16 is too small to hold a."""
-    a = scores(problem.query, problem.key, scale=problem.scale)
-    truth = oracle.weights(problem.query, problem.key, scale=problem.scale)
+    options: dict[str, Any] = {
+        "scale": problem.scale,
+        "softcap": problem.softcap,
+        "bias": problem.bias,
+    }
+    a = scores(problem.query, problem.key, **options)
+    truth = oracle.weights(problem.query, problem.key, **options)
     assert a.dtype == problem.query.dtype
-    fits = abs(truth.scores.exact) <= float(np.finfo(a.dtype).max)
+    masked = truth.scores.exact == -INF
+    fits = (abs(truth.scores.exact) <= float(np.finfo(a.dtype).max)) | masked
     bound = truth.scores.bound(a.dtype)
     oracle.assert_near(a[fits], truth.scores.exact[fits], bound[fits])
     assert np.isinf(a[~fits]).all()
@@ -497,9 +503,11 @@ def test_attention_takes_expanded_views(attend: Attend) -> None:
 @every_dtype
 def test_attention_leaves_its_arguments_alone(attend: Attend, dtype: str) -> None:
     """No bit of an argument changes, and the result is new memory that may be written to."""
-    arguments = (*triple(dtype=dtype), random_mask(L, S))
+    arguments = (*triple(dtype=dtype), random_mask(L, S), normal(L, S, dtype=dtype), normal(L))
+    arguments = (*arguments[:5], arguments[5].astype(dtype))
     before = [x.tobytes() for x in arguments]
-    output = attend(*arguments[:3], mask=arguments[3])
+    mask, bias, sink = arguments[3:]
+    output = attend(*arguments[:3], mask=mask, bias=bias, sink=sink, softcap=1.0)
     assert [x.tobytes() for x in arguments] == before
     assert output.flags.writeable
     assert not any(np.shares_memory(output, x) for x in arguments)
@@ -508,11 +516,15 @@ def test_attention_leaves_its_arguments_alone(attend: Attend, dtype: str) -> Non
 def test_scores_and_softmax_leave_their_arguments_alone() -> None:
     """No bit of an argument changes, and the result is new memory."""
     query, key, _ = triple()
-    a, mask = normal(L, S), random_mask(L, S)
-    before = [x.tobytes() for x in (query, key, a, mask)]
-    results = scores(query, key), softmax(a, mask=mask), log_partition(a, mask=mask)
-    assert [x.tobytes() for x in (query, key, a, mask)] == before
-    assert not any(np.shares_memory(x, a) for x in results)
+    a, mask, sink = normal(L, S), random_mask(L, S), normal(L)
+    before = [x.tobytes() for x in (query, key, a, mask, sink)]
+    results = (
+        scores(query, key, bias=a, softcap=1.0),
+        softmax(a, mask=mask, sink=sink),
+        log_partition(a, mask=mask, sink=sink),
+    )
+    assert [x.tobytes() for x in (query, key, a, mask, sink)] == before
+    assert not any(np.shares_memory(x, y) for x in results for y in (a, sink))
 
 
 @both

@@ -13,12 +13,17 @@ import pytest
 from attnref import (
     _attention,
     _checks,
+    _drop_in,
     _expanded,
+    _integers,
+    _shapes,
+    _softmax,
     attention,
     attention_weights,
     expanded_attention,
     log_partition,
     masks,
+    scaled_dot_product_attention,
     scores,
     softmax,
 )
@@ -77,6 +82,43 @@ def of_scores(wrong: Any) -> dict[str, Call]:
 def of_scale(wrong: Any) -> dict[str, Call]:
     """Return the calls that take a wrong scale, by the function's name."""
     return of_kind(q, scale=wrong)
+
+
+def of_bias(wrong: Any) -> dict[str, Call]:
+    """Return the calls that take a wrong bias, by the function's name."""
+    return of_kind(q, bias=wrong)
+
+
+def of_sink(wrong: Any) -> dict[str, Call]:
+    """Return the calls that take a wrong sink, by the function's name."""
+    calls = of_kind(q, sink=wrong)
+    del calls["scores"]
+    return calls | {
+        "softmax": lambda: softmax(normal(L, S), sink=wrong),
+        "log_partition": lambda: log_partition(normal(L, S), sink=wrong),
+    }
+
+
+def of_heads(hq: int, hkv: int) -> dict[str, Call]:
+    """Return the calls with that many heads of the query, and of the key or the value."""
+    many, few = normal(hq, L, D_K), normal(hkv, S, D_K)
+    return of_kind(many) | {
+        "scores": lambda: scores(many, few),
+        "attention_weights": lambda: attention_weights(many, few),
+        "attention": lambda: attention(many, few, v),
+        "expanded_attention": lambda: expanded_attention(many, k, few),
+    }
+
+
+def drop_in(*given: Any, **options: Any) -> dict[str, Call]:
+    """Return the call of the drop-in."""
+    arrays = (q, k, v)[len(given) :] if len(given) < 3 else ()
+    return {"drop_in": lambda: scaled_dot_product_attention(*given, *arrays, **options)}
+
+
+def alibi(*sizes: Any, **options: Any) -> dict[str, Call]:
+    """Return the call of ALiBi's bias."""
+    return {"alibi": lambda: masks.alibi(*sizes, **options)}
 
 
 def causal(*sizes: Any, **options: Any) -> dict[str, Call]:
@@ -198,6 +240,191 @@ WRONG: dict[str, tuple[dict[str, Call], type[Exception], str]] = {
         TypeError,
         r"^mask must be boolean.*not float64; numbers to add to the scores are a bias",
     ),
+    # bias
+    "bias a list": (
+        of_bias([[0.0] * S] * L),
+        TypeError,
+        r"^bias must be a numpy\.ndarray, not builtins\.list$",
+    ),
+    "bias a number": (
+        of_bias(0.0),
+        TypeError,
+        r"^bias must be a numpy\.ndarray, not builtins\.float$",
+    ),
+    "bias of booleans": (
+        of_bias(random_mask(L, S)),
+        TypeError,
+        rf"^bias must have a floating dtype {FLOATS}, not bool$",
+    ),
+    "bias of another dtype": (
+        of_bias(normal(L, S, dtype="float32")),
+        TypeError,
+        r"^query, key,( value,)? bias must share one dtype: .*bias float32$",
+    ),
+    "bias transposed": (
+        of_bias(normal(S, L)),
+        ValueError,
+        rf"^bias must broadcast to the scores \(…, L, S\): bias \({S}, {L}\), "
+        rf"scores \({L}, {S}\)$",
+    ),
+    "bias with an axis too many": (
+        of_bias(normal(B, L, S)),
+        ValueError,
+        rf"^bias must broadcast to .*: bias \({B}, {L}, {S}\), scores \({L}, {S}\)$",
+    ),
+    # softcap
+    "softcap a string": (
+        of_kind(q, softcap="1"),
+        TypeError,
+        r"^softcap must be a real number or None, not str$",
+    ),
+    "softcap False": (
+        of_kind(q, softcap=False),
+        TypeError,
+        r"^softcap must be a real number or None, not bool$",
+    ),
+    "softcap zero": (
+        of_kind(q, softcap=0),
+        ValueError,
+        r"^softcap must be positive, or None for no cap: 0\.0$",
+    ),
+    "softcap negative": (
+        of_kind(q, softcap=-2.0),
+        ValueError,
+        r"^softcap must be positive, or None for no cap: -2\.0$",
+    ),
+    "softcap NaN": (
+        of_kind(q, softcap=float("nan")),
+        ValueError,
+        r"^softcap must be finite, not nan$",
+    ),
+    "softcap infinite": (
+        of_kind(q, softcap=float("inf")),
+        ValueError,
+        r"^softcap must be finite, not inf$",
+    ),
+    # sink
+    "sink a list": (
+        of_sink([0.0]),
+        TypeError,
+        r"^sink must be a numpy\.ndarray or a real number, not list$",
+    ),
+    "sink True": (
+        of_sink(True),
+        TypeError,
+        r"^sink must be a numpy\.ndarray or a real number, not bool$",
+    ),
+    "sink of integers": (
+        of_sink(np.zeros(L, dtype="int64")),
+        TypeError,
+        rf"^sink must have a floating dtype {FLOATS}, not int64$",
+    ),
+    "sink of another dtype": (
+        of_sink(normal(L, dtype="float16")),
+        TypeError,
+        r"must share one dtype: .*sink float16$",
+    ),
+    "sink of the keys": (
+        of_sink(normal(S)),
+        ValueError,
+        rf"^sink must broadcast to the rows \(…, L\): sink \({S},\), rows \({L},\)$",
+    ),
+    "sink with an axis too many": (
+        of_sink(normal(H, L)),
+        ValueError,
+        rf"^sink must broadcast to .*: sink \({H}, {L}\), rows \({L},\)$",
+    ),
+    # heads
+    "four heads over three": (
+        of_heads(4, 3),
+        ValueError,
+        r"^the leading axes of query, key(, value)? must broadcast, or the heads of the query "
+        r"\(axis −3\) be a multiple of theirs: query \(4, ",
+    ),
+    "two heads over four": (
+        of_heads(2, 4),
+        ValueError,
+        r"be a multiple of theirs: query \(2, .*\(4, ",
+    ),
+    # the drop-in
+    "attn_mask a list": (
+        drop_in(attn_mask=[True]),
+        TypeError,
+        r"^attn_mask must be a numpy\.ndarray, not builtins\.list$",
+    ),
+    "attn_mask of integers": (
+        drop_in(attn_mask=np.ones((L, S), dtype="int64")),
+        TypeError,
+        r"^attn_mask must be boolean, True where a query may attend, or floating, of the query's "
+        r"dtype float64 or float32, to be added: int64$",
+    ),
+    "attn_mask of half numbers": (
+        drop_in(attn_mask=np.ones((L, S), dtype="float16")),
+        TypeError,
+        r"^attn_mask must be boolean.*: float16$",
+    ),
+    "attn_mask transposed": (
+        drop_in(attn_mask=random_mask(S, L)),
+        ValueError,
+        rf"^attn_mask must broadcast to the scores \(…, L, S\): attn_mask \({S}, {L}\), ",
+    ),
+    "attn_mask and is_causal": (
+        drop_in(attn_mask=random_mask(L, S), is_causal=True),
+        ValueError,
+        r"^give attn_mask or is_causal, not both: a boolean attn_mask joins a causal mask by &$",
+    ),
+    "heads shared unasked": (
+        drop_in(normal(6, L, D_K), normal(2, S, D_K), normal(2, S, D_V)),
+        ValueError,
+        rf"^the leading axes of query, key, value must broadcast: query \(6, {L}, {D_K}\), ",
+    ),
+    "dropout_p above 1": (
+        drop_in(dropout_p=1.5),
+        ValueError,
+        r"^dropout_p must be from 0 to 1: 1\.5$",
+    ),
+    "dropout_p negative": (
+        drop_in(dropout_p=-0.1),
+        ValueError,
+        r"^dropout_p must be from 0 to 1: -0\.1$",
+    ),
+    "dropout_p NaN": (
+        drop_in(dropout_p=float("nan")),
+        ValueError,
+        r"^dropout_p must be finite, not nan$",
+    ),
+    "dropout_p None": (
+        drop_in(dropout_p=None),
+        TypeError,
+        r"^dropout_p must be a real number, not NoneType$",
+    ),
+    # ALiBi
+    "alibi heads a float": (
+        alibi(2.0, L, S),
+        TypeError,
+        r"^num_heads must be an integer, not float$",
+    ),
+    "alibi heads negative": (
+        alibi(-1, L, S),
+        ValueError,
+        r"^num_heads must not be negative: -1$",
+    ),
+    "alibi S None": (alibi(2, L, None), TypeError, r"^S must be an integer, not NoneType$"),
+    "alibi offset a float": (
+        alibi(2, L, S, offset=1.0),
+        TypeError,
+        r"^offset must be an integer, not float$",
+    ),
+    "alibi offset beyond floats": (
+        alibi(2, L, S, offset=10**400),
+        ValueError,
+        r"^offset must be finite, not inf$",
+    ),
+    "alibi dtype of integers": (
+        alibi(2, L, S, dtype="int32"),
+        TypeError,
+        rf"^dtype must have a floating dtype {FLOATS}, not int32$",
+    ),
     # scale
     "scale a string": (of_scale("1"), TypeError, r"^scale must be a real number or None, not str$"),
     "scale True": (of_scale(True), TypeError, r"^scale must be a real number or None, not bool$"),
@@ -275,7 +502,7 @@ WRONG: dict[str, tuple[dict[str, Call], type[Exception], str]] = {
             "attention_weights": lambda: attention_weights(normal(B, L, D_K), normal(H, S, D_K)),
         },
         ValueError,
-        rf"^the leading axes of query, key must broadcast: "
+        rf"^the leading axes of query, key must broadcast, or .*: "
         rf"query \({B}, {L}, {D_K}\), key \({H}, {S}, {D_K}\)$",
     ),
     "leading axes of the value": (
@@ -286,13 +513,13 @@ WRONG: dict[str, tuple[dict[str, Call], type[Exception], str]] = {
             ),
         },
         ValueError,
-        rf"^the leading axes of query, key, value must broadcast: query \({B}, {L}, {D_K}\), "
-        rf"key \({S}, {D_K}\), value \({H}, {S}, {D_V}\)$",
+        rf"^the leading axes of query, key, value must broadcast, or .*: "
+        rf"query \({B}, {L}, {D_K}\), key \({S}, {D_K}\), value \({H}, {S}, {D_V}\)$",
     ),
     "leading axis of size 0": (
         {"scores": lambda: scores(normal(0, L, D_K), normal(B, S, D_K))},
         ValueError,
-        rf"^the leading axes of query, key must broadcast: query \(0, {L}, {D_K}\), "
+        rf"^the leading axes of query, key must broadcast, or .*: query \(0, {L}, {D_K}\), "
         rf"key \({B}, {S}, {D_K}\)$",
     ),
     "mask transposed": (
@@ -490,27 +717,31 @@ def raises(module: types.ModuleType) -> set[int]:
     return {node.lineno for node in ast.walk(tree) if isinstance(node, ast.Raise)}
 
 
-def line_that_raised(call: Call) -> int:
-    """Return the line of _checks that raises in this call."""
+RULES = (_checks, _integers, _shapes)
+
+
+def place_that_raised(call: Call) -> tuple[str, int]:
+    """Return the file and the line that raises in this call."""
     try:
         call()
     except (TypeError, ValueError) as error:
         frames = inspect.getinnerframes(error.__traceback__) if error.__traceback__ else []
         positions = frames[-1].positions
-        assert frames[-1].filename == _checks.__file__
         assert positions is not None
         assert positions.lineno is not None
-        return positions.lineno
+        return frames[-1].filename, positions.lineno
     raise AssertionError("nothing was raised")
 
 
 def test_checks_leave_no_raise_unread() -> None:
-    """The calls above reach every raise of _checks: a new one needs a new row."""
-    reached = {line_that_raised(call) for calls, _, _ in WRONG.values() for call in calls.values()}
-    assert reached == raises(_checks)
+    """The calls above reach every raise of the rules: a new one needs a new row."""
+    reached = {place_that_raised(call) for calls, _, _ in WRONG.values() for call in calls.values()}
+    assert reached == {(str(rule.__file__), line) for rule in RULES for line in raises(rule)}
 
 
-@pytest.mark.parametrize("module", [_attention, _expanded, masks], ids=lambda m: m.__name__)
+@pytest.mark.parametrize(
+    "module", [_attention, _drop_in, _expanded, _softmax, masks], ids=lambda m: m.__name__
+)
 def test_checks_are_the_only_place_that_raises(module: types.ModuleType) -> None:
     """What may not enter is said in one place, for every function and both array libraries."""
     assert raises(module) == set()
@@ -527,12 +758,12 @@ def test_leading_broadcasts_as_numpy_does() -> None:
                 together = np.broadcast_shapes(one, other)
             except ValueError:
                 with pytest.raises(ValueError, match="leading axes of x, y"):
-                    _checks.leading(x=arrays[0], y=arrays[1])
+                    _shapes.leading(x=arrays[0], y=arrays[1])
             else:
-                assert _checks.leading(x=arrays[0], y=arrays[1]) == together
+                assert _shapes.leading(x=arrays[0], y=arrays[1]) == together
 
 
-def test_mask_shape_takes_what_broadcasts_without_enlarging() -> None:
+def test_fits_takes_what_broadcasts_without_enlarging() -> None:
     """A mask fits where NumPy would broadcast it to the very shape of the scores."""
     sizes = (0, 1, 2, 3)
     shapes = [(), *((a,) for a in sizes), *((a, b) for a in sizes for b in sizes)]
@@ -543,9 +774,20 @@ def test_mask_shape_takes_what_broadcasts_without_enlarging() -> None:
                 np.broadcast_to(mask, target)
             except ValueError:
                 with pytest.raises(ValueError, match="mask must broadcast"):
-                    _checks.mask_shape(mask, target)
+                    _shapes.fits("mask", mask, target, "scores (…, L, S)")
             else:
-                _checks.mask_shape(mask, target)
+                _shapes.fits("mask", mask, target, "scores (…, L, S)")
+
+
+def test_group_is_the_number_of_query_heads_that_read_a_head() -> None:
+    """Hq / Hkv where that is a whole number above 1, and 1 where heads broadcast or fail to."""
+    for ours in range(7):
+        for theirs in range(7):
+            query, key = np.empty((ours, 1, 1)), np.empty((theirs, 1, 1))
+            shared = 1 < theirs < ours and ours % theirs == 0
+            assert _shapes.group(query, key) == (ours // theirs if shared else 1)
+            assert _shapes.group(query[0] if ours else np.empty((1, 1)), key) == 1
+            assert _shapes.group(query, np.empty((1, 1))) == 1
 
 
 def test_scale_is_a_plain_float() -> None:
@@ -561,10 +803,10 @@ def test_scale_is_a_plain_float() -> None:
 def test_diagonal_is_a_plain_int() -> None:
     """Whatever integers come in, the offset is Python's int: no sum with it wraps around."""
     for kind in (int, np.uint8, np.int64):
-        offset = _checks.diagonal(kind(5), kind(3), "lower-right", None)  # type: ignore[arg-type]  # on purpose
+        offset = _integers.diagonal(kind(5), kind(3), "lower-right", None)  # type: ignore[arg-type]  # on purpose
         assert type(offset) is int
         assert offset == -2
-        assert type(_checks.diagonal(kind(5), kind(3), None, kind(2))) is int  # type: ignore[arg-type]  # on purpose
+        assert type(_integers.diagonal(kind(5), kind(3), None, kind(2))) is int  # type: ignore[arg-type]  # on purpose
 
 
 @pytest.mark.parametrize("kind", [int, np.uint8, np.int64])
@@ -572,7 +814,7 @@ def test_integers_are_plain_ints(kind: type) -> None:
     """Whatever integers come in, a sequence's or an array's, the list holds Python's."""
     rows: list[Any] = [[kind(3), kind(0)], (kind(3), kind(0)), np.array([3, 0], dtype=kind)]
     for given in rows:
-        row = _checks.integers("ids", given)
+        row = _integers.integers("ids", given)
         assert row == [3, 0]
         assert {type(n) for n in row} == {int}
 

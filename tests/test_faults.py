@@ -1,12 +1,12 @@
 """Faults that people reported of other implementations: each row's input with its right value.
 
-The ids name the row of the list of faults and a public thread that reports it. Rows on options that
-attnref does not have yet are not here.
+The ids name the row of the list of faults and a public thread that reports it. Rows on gradients
+are in the tests of the Torch side, those on masks also in the tests of masks.
 """
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -35,10 +35,16 @@ def problem(
     v: Sequence[float],
     mask: object = None,
     scale: float = 1.0,
+    *,
+    bias: Sequence[float] | None = None,
+    dtype: str = "float64",
+    **options: Any,
 ) -> Problem:
     """Return a problem of depth 1, written as in the list of faults."""
+    query, key, value = (column(*x, dtype=dtype) for x in (q, k, v))
     allowed = None if mask is None else np.array(mask, dtype=bool)
-    return Problem(column(*q), column(*k), column(*v), allowed, scale)
+    added = None if bias is None else np.array(bias, dtype=dtype)
+    return Problem(query, key, value, allowed, scale, added, **options)
 
 
 T, F = True, False
@@ -46,6 +52,14 @@ BATCH = Problem(normal(2, 1, 1), normal(2, 1), column(1, 3), np.array([[[T, F]],
 HUNDREDS = np.full((2, 8), 300, dtype="float16")
 HALF = Problem(HUNDREDS[:1], HUNDREDS, column(1, 3, dtype="float16"))
 EIGHTHS = column(*[1 / 8] * 4096, dtype="float16")
+
+LOWEST = -float(np.finfo("float32").max)
+HEADS = {
+    (hq, hkv): Problem(
+        np.zeros((hq, 1, 1)), np.zeros((hkv, 1, 1)), 10.0 * np.arange(1, hkv + 1).reshape(-1, 1, 1)
+    )
+    for hq, hkv in ((4, 2), (4, 1))
+}
 
 ROWS: dict[str, tuple[Problem, object]] = {
     "1-pytorch#103749": (problem([0], [0, 0], [1, 3], [F, F]), [0]),
@@ -98,6 +112,43 @@ ROWS: dict[str, tuple[Problem, object]] = {
     "64-tinygrad#12280": (
         Problem(column(0, dtype="f2"), EIGHTHS * 0, EIGHTHS * 0 + np.float16(1)),
         [1],
+    ),
+    "13-TransformerEngine#2541": (problem([0], [0, 0], [1, 3], sink=0.0), [4 / 3]),
+    "15-AttentionIsOFFByOne#5": (
+        problem([1], [10, 0], [1, 0], sink=0.0),
+        [math.exp(10) / (math.exp(10) + 2)],
+    ),
+    "25-pytorch#136816-as-bias": (
+        problem([0], [0, 0], [1, 3], bias=[1, 0]),
+        [(math.e + 3) / (math.e + 1)],
+    ),
+    "28-transformers#27114": (
+        problem([1], [-16, 0], [1, 3], bias=[-65504, -65504], dtype="float16"),
+        [(math.exp(-16) + 3) / (math.exp(-16) + 1)],
+    ),
+    "30-ocannl#548": (problem([0], [0, 0], [1, 3], [T, F], dtype="float16"), [1]),
+    "30-ocannl#548-as-bias": (problem([0], [0, NAN], [1, NAN], bias=[0, -INF], dtype="f2"), [1]),
+    "40-onnx#7865": (problem([0], [0, 0], [1, 3], [T, F], softcap=0.5), [1]),
+    "40-onnx#7865-as-bias": (problem([0], [0, 0], [1, 3], bias=[0, -INF], softcap=0.5), [1]),
+    "41-keras-soft-cap": (
+        problem([1], [2, 0], [1, 3], softcap=1.0),
+        [(math.exp(math.tanh(2)) + 3) / (math.exp(math.tanh(2)) + 1)],
+    ),
+    "42-onnx#7274": (HEADS[4, 2], [[[10]], [[10]], [[20]], [[20]]]),
+    "45-keras#23081": (HEADS[4, 1], [[[10]]] * 4),
+    "48-keras-hub#2861": (
+        Problem(
+            column(0), column(0, 0, 0), column(1, 2, 4), bias=masks.alibi(8, 1, 3, offset=2)[0]
+        ),
+        [(math.exp(-1) + 2 * math.exp(-0.5) + 4) / (math.exp(-1) + math.exp(-0.5) + 1)],
+    ),
+    "54-HF#39408": (
+        problem([0] * 4, [0] * 4, [1, 2, 4, 8], masks.window(4, 4, left=1, right=0)),
+        [1, 1.5, 3, 6],
+    ),
+    "54-HF#39408-left-2": (
+        problem([0] * 4, [0] * 4, [1, 2, 4, 8], masks.window(4, 4, left=2, right=0)),
+        [1, 1.5, 7 / 3, 14 / 3],
     ),
     "67-mlx-inf-score": (problem([1], [0, INF], [1, 3]), [NAN]),
 }
@@ -156,6 +207,14 @@ def test_attention_refuses_numbers_for_a_mask(attend: Attend, mask: Floats) -> N
     """Row 25: a mask of 0 and 1 would be a bias elsewhere; here it is an error that says so."""
     with pytest.raises(TypeError, match=r"mask must be boolean.*bias"):
         attend(column(0), column(0, 0), column(1, 3), mask=mask)
+
+
+@both
+@pytest.mark.parametrize("bias", [(LOWEST, LOWEST), (LOWEST, 0)], ids=["7-pytorch#110213", "alone"])
+def test_attention_masks_nothing_by_a_low_number(attend: Attend, bias: tuple[float, float]) -> None:
+    """Row 7: −3.4·10³⁸ swallows the scores 0 and 1, and a row of it is even; it masks no key."""
+    output = attend(column(1), column(0, 1), column(1, 3), scale=1.0, bias=np.array(bias))
+    assert output == (2 if bias[0] == bias[1] else 3)
 
 
 @both

@@ -301,3 +301,60 @@ def test_masks_compose_by_and() -> None:
     np.testing.assert_array_equal(
         both_values(one_sided), masks.window(L, S, left=2, right=0, offset=1), strict=True
     )
+
+
+# ------------------------------------------------------------------------------ ALiBi
+
+# The slopes as the paper and its code have them, from 1 to 12 heads; 6 is fault 46's.
+SLOPES: dict[int, list[float]] = {
+    1: [2**-8],
+    2: [2**-4, 2**-8],
+    3: [2**-4, 2**-8, 2**-2],
+    4: [2**-2, 2**-4, 2**-6, 2**-8],
+    6: [0.25, 0.0625, 0.015625, 0.00390625, 0.5, 0.125],
+    8: [2**-1, 2**-2, 2**-3, 2**-4, 2**-5, 2**-6, 2**-7, 2**-8],
+    12: [2**-n for n in range(1, 9)] + [2**-0.5, 2**-1.5, 2**-2.5, 2**-3.5],
+}
+
+
+@pytest.mark.parametrize("num_heads", SLOPES)
+def test_alibi_has_the_slopes_of_any_number_of_heads(num_heads: int) -> None:
+    """Row 46: the first p are those of p heads, p a power of two, the rest those between."""
+    bias = masks.alibi(num_heads, 1, 2)
+    assert bias.shape == (num_heads, 1, 2)
+    np.testing.assert_array_equal(bias[:, 0, 0], 0.0)
+    # 2^(−8h/p) of a quotient that is exact: a power of the C library, right to a unit or so.
+    np.testing.assert_allclose(bias[:, 0, 1], np.negative(SLOPES[num_heads]), rtol=2**-51, atol=0)
+
+
+@sized
+@pytest.mark.parametrize("offset", [0, 2, S, -3])
+def test_alibi_is_the_slope_times_the_distance(rows: int, columns: int, offset: int) -> None:
+    """Rows 47 and 48: −slope |i + offset − j|, place by place, with the sign of a penalty."""
+    bias = masks.alibi(2, rows, columns, offset=offset)
+    assert bias.shape == (2, rows, columns)
+    for i, j in product(range(rows), range(columns)):
+        distance = abs(i + offset - j)
+        assert bias[:, i, j].tolist() == [-(2**-4) * distance, -(2**-8) * distance]
+
+
+def test_alibi_of_no_heads_is_empty() -> None:
+    """Zero heads have zero slopes."""
+    assert masks.alibi(0, L, S).shape == (0, L, S)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_alibi_has_the_dtype_that_is_asked_for(dtype: str) -> None:
+    """float64 unless given, so that it goes with a query of the same dtype."""
+    bias = masks.alibi(H, L, S, dtype=dtype)
+    assert bias.dtype == dtype
+    assert masks.alibi(H, L, S).dtype == np.float64
+    query, key, value = (normal(H, n, 3, dtype=dtype) for n in (L, S, S))
+    truth = oracle.attention(query, key, value, bias=bias).output
+    oracle.assert_within(attention(query, key, value, bias=bias), truth)
+
+
+def test_alibi_under_a_cache_is_the_last_row_of_the_whole() -> None:
+    """Row 48: decoding one query over S keys has the bias of the last row, not zeros."""
+    whole = masks.alibi(H, S, S)
+    np.testing.assert_array_equal(masks.alibi(H, 1, S, offset=S - 1), whole[:, -1:])

@@ -1,0 +1,112 @@
+"""The foundation: which shapes fit together, and what shape comes out of them."""
+
+from attnref._checks import Array, Shape, shape
+
+
+def scores_shape(query: Array, key: Array) -> Shape:
+    """Return (…, L, S), the shape of the scores of query (…, L, d_k) and key (…, S, d_k)."""
+    _comparable(query, key)
+    return (*_front(query, key=key), query.shape[-2], key.shape[-2])
+
+
+def attention_shape(query: Array, key: Array, value: Array) -> Shape:
+    """Return (…, L, S) with the leading axes of query, key and value broadcast together."""
+    _comparable(query, key)
+    matrices(value=value)
+    if value.shape[-2] != key.shape[-2]:
+        raise ValueError(
+            "key and value must share their second-last axis S: "
+            f"{key.shape[-2]} ≠ {value.shape[-2]} (key {shape(key)}, value {shape(value)})"
+        )
+    return (*_front(query, key=key, value=value), query.shape[-2], key.shape[-2])
+
+
+def group(query: Array, key: Array) -> int:
+    """Return how many heads of the query read one head of the key: Hq / Hkv.
+
+    The heads are axis −3. Query head h reads head h // (Hq / Hkv) of the key, and of the value.
+    Where either has one head, or none, they broadcast.
+    """
+    if query.ndim < 3 or key.ndim < 3:
+        return 1
+    ours, theirs = query.shape[-3], key.shape[-3]
+    shares = 1 not in (ours, theirs) and 0 < theirs < ours and ours % theirs == 0
+    return ours // theirs if shares else 1
+
+
+def fits(name: str, array: Array, target: Shape, meaning: str) -> None:
+    """Require an array that broadcasts to the target without enlarging it."""
+    smaller = len(array.shape) <= len(target) and all(
+        size in (1, wanted) for size, wanted in zip(array.shape[::-1], target[::-1], strict=False)
+    )
+    if not smaller:
+        whole, axes = meaning.split(maxsplit=1)
+        raise ValueError(
+            f"{name} must broadcast to the {whole} {axes}: {name} {shape(array)}, {whole} {target}"
+        )
+
+
+def matrices(**arrays: Array) -> None:
+    """Require at least two axes: rows of vectors."""
+    for name, array in arrays.items():
+        if array.ndim < 2:
+            raise ValueError(
+                f"{name} must have at least 2 axes (…, rows, depth), "
+                f"not {array.ndim}: {shape(array)}"
+            )
+
+
+def rows(**arrays: Array) -> None:
+    """Require at least one axis: a row to normalise along."""
+    for name, array in arrays.items():
+        if array.ndim < 1:
+            raise ValueError(f"{name} must have at least 1 axis (…, S), not 0: {shape(array)}")
+
+
+def leading(**arrays: Array) -> Shape:
+    """Return the leading axes, all but the last two, broadcast with no heads shared."""
+    front = _broadcast([tuple(array.shape[:-2]) for array in arrays.values()])
+    if front is None:
+        found = ", ".join(f"{name} {shape(array)}" for name, array in arrays.items())
+        raise ValueError(f"the leading axes of {', '.join(arrays)} must broadcast: {found}")
+    return front
+
+
+def _comparable(query: Array, key: Array) -> None:
+    matrices(query=query, key=key)
+    if query.shape[-1] != key.shape[-1]:
+        raise ValueError(
+            "query and key must share their last axis d_k: "
+            f"{query.shape[-1]} ≠ {key.shape[-1]} (query {shape(query)}, key {shape(key)})"
+        )
+
+
+def _front(query: Array, **sources: Array) -> Shape:
+    """Return the leading axes of the scores: broadcast, but for heads that queries share."""
+    spread = [_spread(query, source) for source in sources.values()]
+    front = _broadcast([tuple(query.shape[:-2]), *spread])
+    if front is None:
+        names, found = ["query", *sources], {"query": query, **sources}
+        raise ValueError(
+            f"the leading axes of {', '.join(names)} must broadcast, or the heads of the query "
+            "(axis −3) be a multiple of theirs: "
+            + ", ".join(f"{name} {shape(array)}" for name, array in found.items())
+        )
+    return front
+
+
+def _spread(query: Array, source: Array) -> Shape:
+    """Return the leading axes of a key or value once each head is repeated for its queries."""
+    *front, _, _ = source.shape
+    if front:
+        front[-1] *= group(query, source)
+    return tuple(front)
+
+
+def _broadcast(fronts: list[Shape]) -> Shape | None:
+    length = max(map(len, fronts))
+    aligned = [(1,) * (length - len(front)) + front for front in fronts]
+    sizes = [set(column) - {1} for column in zip(*aligned, strict=True)]
+    if any(len(different) > 1 for different in sizes):
+        return None
+    return tuple(different.pop() if different else 1 for different in sizes)
