@@ -53,7 +53,7 @@ ROOMS: dict[str, set[str]] = {
     "attnref.figures": {"numpy", "matplotlib"},
     "attnref.torch": RULES | {"torch", "attnref._filling", "attnref.torch"},
     "attnref.derivations": {"sympy", "attnref.derivations"},
-    "attnref.testing": FOUNDATION | HALL,
+    "attnref.testing": FOUNDATION | HALL | {"attnref.testing"},
     "attnref.__main__": {"attnref.derivations"},
 }
 ROOF = {
