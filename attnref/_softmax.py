@@ -87,12 +87,12 @@ def _exponentials(scores: Floats, here: Mask, sink: Sink | None) -> tuple[Floats
     """Return m, exp(a − m) and Z = exp(sink − m) + Σ exp(a − m), for each row its own m.
 
     Any finite m gives the same weights; the largest score that counts keeps exp from overflowing.
-    Emptiness is asked of what is there, never of the maximum, which a NaN would decide wrongly.
+    It is −∞ just where nothing is there, for what is allowed is above −∞, or NaN and then shows.
     """
     a = _entry.wide(scores)
     last = _entry.wide(-np.inf if sink is None else sink)[..., np.newaxis]
     largest = np.max(a, axis=-1, keepdims=True, where=here, initial=-np.inf)
-    empty = ~here.any(axis=-1, keepdims=True) & (last == -np.inf)
-    m = np.where(empty, 0, np.maximum(largest, last))
+    m = np.maximum(largest, last)
+    m = np.where(m == -np.inf, 0, m)
     exponentials = np.exp(np.where(here, a - m, -np.inf))
     return m, exponentials, exponentials.sum(axis=-1, keepdims=True) + np.exp(last - m)

@@ -1,0 +1,257 @@
+"""Mistakes that one could make in the reference: the file, what stands there, and the mistake."""
+
+SOFTMAX, HALL, DROP_IN = "attnref/_softmax.py", "attnref/_attention.py", "attnref/_drop_in.py"
+MASKS, CHECKS, SHAPES = "attnref/masks.py", "attnref/_checks.py", "attnref/_shapes.py"
+INTEGERS, LOOPS, BOUND = "attnref/_integers.py", "attnref/_expanded.py", "attnref/testing/_bound.py"
+
+MUTANTS: dict[str, tuple[str, str, str]] = {
+    # the row
+    "no shift by the maximum": (
+        SOFTMAX,
+        "m = np.where(m == -np.inf, 0, m)",
+        "m = np.zeros_like(largest)",
+    ),
+    "shift by the maximum of all scores, masked ones too": (
+        SOFTMAX,
+        "keepdims=True, where=here, initial",
+        "keepdims=True, initial",
+    ),
+    "shift by the maximum of the keys alone": (SOFTMAX, "m = np.maximum(largest, last)", "m = largest"),
+    "empty rows not guarded": (
+        SOFTMAX,
+        "m = np.where(m == -np.inf, 0, m)",
+        "m = m",
+    ),
+    "masked scores not taken out before exp": (
+        SOFTMAX,
+        "np.exp(np.where(here, a - m, -np.inf))",
+        "np.exp(a - m)",
+    ),
+    "masked weights not zeroed": (
+        SOFTMAX,
+        "out=np.zeros_like(exponentials), where=here)",
+        "out=np.zeros_like(exponentials))",
+    ),
+    "finite sentinel": (
+        SOFTMAX,
+        "np.exp(np.where(here, a - m, -np.inf))",
+        "np.exp(np.where(here, a - m, -30.0))",
+    ),
+    "sink not shifted": (SOFTMAX, "+ np.exp(last - m)", "+ np.exp(last)"),
+    "sink not counted": (SOFTMAX, "keepdims=True) + np.exp(last - m)", "keepdims=True)"),
+    "sink counted twice": (SOFTMAX, "+ np.exp(last - m)", "+ 2 * np.exp(last - m)"),
+    "log of base 2": (SOFTMAX, "(m + np.log(z))", "(m + np.log2(z))"),
+    "log Z without its shift": (SOFTMAX, "(m + np.log(z))", "(np.log(z))"),
+    "a score of −∞ is not masked": (
+        SOFTMAX,
+        "np.asarray(scores) != -np.inf",
+        "np.asarray(scores) == np.asarray(scores)",
+    ),
+    "mask inverted": (SOFTMAX, "present & np.asarray(mask)", "present & ~np.asarray(mask)"),
+    "mask ignored": (
+        SOFTMAX,
+        "return present if mask is None else present & np.asarray(mask)",
+        "return present",
+    ),
+    "softmax over queries": (
+        SOFTMAX,
+        "exponentials.sum(axis=-1, keepdims=True)",
+        "exponentials.sum(axis=0, keepdims=True)",
+    ),
+    "weights in the dtype of the scores twice": (
+        SOFTMAX,
+        "a = _entry.wide(scores)",
+        "a = np.asarray(scores)",
+    ),
+    # the hall
+    "scale left out": (HALL, "a = beta * (wide", "a = (wide"),
+    "scale squared": (HALL, "a = beta * (wide", "a = beta * beta * (wide"),
+    "cap left out": (HALL, "a = cap * np.tanh(a / cap)", "a = a"),
+    "cap of another formula": (HALL, "cap * np.tanh(a / cap)", "a / (1 + abs(a / cap))"),
+    "cap after the bias": (
+        HALL,
+        "return np.where(b == -np.inf, -np.inf, a + b)",
+        "return np.where(b == -np.inf, -np.inf, (cap or 1e9) * np.tanh((a + b) / (cap or 1e9)))",
+    ),
+    "cap before the scale": (
+        HALL,
+        "cap * np.tanh(a / cap)",
+        "beta * cap * np.tanh(a / beta / cap)",
+    ),
+    "bias scaled": (HALL, "-np.inf, a + b)", "-np.inf, a + beta * b)"),
+    "bias subtracted": (HALL, "-np.inf, a + b)", "-np.inf, a - b)"),
+    "bias of −∞ added and not selected": (HALL, "np.where(b == -np.inf, -np.inf, a + b)", "a + b"),
+    "bias rounded to single": (HALL, "b = wide(bias)", "b = np.asarray(bias, np.float32)"),
+    "a low bias taken for a mask": (HALL, "np.where(b == -np.inf,", "np.where(b < -1e29,"),
+    "heads tiled": (
+        HALL,
+        "np.repeat(wide(array), group, axis=-3)",
+        "np.concatenate([wide(array)] * group, axis=-3)",
+    ),
+    "heads of the value not shared": (
+        HALL,
+        "weighted_sum(weights, for_heads_of(query, value), here)",
+        "weighted_sum(weights, wide(value), here)",
+    ),
+    "sink lost on the way": (
+        HALL,
+        "mask=mask, sink=None if sink is None else wide(sink))",
+        "mask=mask)",
+    ),
+    "mask lost on the way": (HALL, "weights = softmax(a, mask=mask,", "weights = softmax(a,"),
+    "masked values leak": (
+        HALL,
+        "output = weights @ np.where(finite, value, 0)",
+        "output = weights @ value",
+    ),
+    "values that are not finite are hidden": (
+        HALL,
+        "    for s in np.flatnonzero(~finite.all(axis=(*range(value.ndim - 2), -1))):",
+        "    for s in ():",
+    ),
+    "a wild value reaches every row": (
+        HALL,
+        "np.where(allowed[..., [s]], weights",
+        "np.where(True, weights",
+    ),
+    "weights of half precision": (
+        HALL,
+        "return weights, allowed(a, mask)",
+        "return weights.astype(query.dtype), allowed(a, mask)",
+    ),
+    "scores of half precision": (
+        HALL,
+        "a = np.broadcast_to(_scores(query, key, scale, softcap, bias), shape)",
+        "a = np.broadcast_to(_scores(query, key, scale, softcap, bias).astype(query.dtype), shape)",
+    ),
+    "default scale 1/d": (CHECKS, "return 1 / math.sqrt(d_k)", "return 1 / d_k"),
+    "default scale from the value": (CHECKS, "d_k = query.shape[-1]", "d_k = query.shape[-2]"),
+    "absolute scale": (
+        CHECKS,
+        'finite("scale", value, " or None")',
+        'abs(finite("scale", value, " or None"))',
+    ),
+    # shapes
+    "heads of any number shared": (
+        SHAPES,
+        "0 < theirs < ours and ours % theirs == 0",
+        "0 < theirs < ours",
+    ),
+    "one head of many counts as shared": (
+        SHAPES,
+        "ours // theirs if shares else 1",
+        "ours // theirs if shares else 2",
+    ),
+    "lengths of key and value not compared": (
+        SHAPES,
+        "if value.shape[-2] != key.shape[-2]:",
+        "if False:",
+    ),
+    "depths not compared": (SHAPES, "if query.shape[-1] != key.shape[-1]:", "if False:"),
+    "a mask may enlarge": (
+        SHAPES,
+        "smaller = len(array.shape) <= len(target) and all(",
+        "smaller = all(",
+    ),
+    # masks
+    "causal without the diagonal": (
+        MASKS,
+        "np.arange(int(S)) <= np.arange(int(L))[:, np.newaxis] + diagonal",
+        "np.arange(int(S)) < np.arange(int(L))[:, np.newaxis] + diagonal",
+    ),
+    "causal transposed": (
+        MASKS,
+        "np.arange(int(S)) <= np.arange(int(L))[:, np.newaxis] + diagonal",
+        "np.arange(int(S)) >= np.arange(int(L))[:, np.newaxis] + diagonal",
+    ),
+    "corners exchanged": (
+        INTEGERS,
+        'return S - L if align == "lower-right" else 0',
+        'return S - L if align != "lower-right" else 0',
+    ),
+    "window without its left end": (MASKS, "(i + first <= j)", "(i + first < j)"),
+    "window without its right end": (MASKS, "(j <= i + last)", "(j < i + last)"),
+    "padding one too long": (MASKS, "np.arange(int(S)) < present", "np.arange(int(S)) <= present"),
+    "documents see the ones before": (
+        MASKS,
+        "labels[:, np.newaxis] == labels",
+        "labels[:, np.newaxis] >= labels",
+    ),
+    "ALiBi favours what is far": (MASKS, "slopes * (0 - distance)", "slopes * distance"),
+    "ALiBi starts at slope 1": (MASKS, "for h in range(1, n + 1)]", "for h in range(n)]"),
+    "ALiBi by one sequence": (
+        MASKS,
+        "return _geometric(whole) + _geometric(2 * whole)[::2][: num_heads - whole]",
+        "return _geometric(num_heads)",
+    ),
+    "ALiBi ignores the cache": (
+        MASKS,
+        "places = first + np.arange",
+        "places = 0 * first + np.arange",
+    ),
+    # the drop-in
+    "causal from the lower right": (DROP_IN, 'align="upper-left"', 'align="lower-right"'),
+    "causal lost": (DROP_IN, "if is_causal else None, None", "if False else None, None"),
+    "a boolean mask added": (
+        DROP_IN,
+        "return attn_mask.astype(bool), None",
+        "return None, attn_mask.astype(np.float64)",
+    ),
+    "a mask of numbers taken for truth": (
+        DROP_IN,
+        "return None, attn_mask.astype(np.float64)",
+        "return attn_mask.astype(bool), None",
+    ),
+    "a mask of numbers rounded": (
+        DROP_IN,
+        "return None, attn_mask.astype(np.float64)",
+        "return None, attn_mask.astype(query.dtype)",
+    ),
+    "heads shared unasked": (DROP_IN, "if not enable_gqa:", "if False:"),
+    "dropout without its division": (DROP_IN, "np.divide(1, 1 - chance,", "np.divide(1, 1,"),
+    "dropout keeps what it should drop": (
+        DROP_IN,
+        "source.random(shape) >= chance",
+        "source.random(shape) < chance",
+    ),
+    "dropout of the outputs": (
+        DROP_IN,
+        "weights = weights * _kept(weights.shape, chance, _entry.source(rng))",
+        "weights = weights * _kept((*weights.shape[:-1], 1), chance, _entry.source(rng))",
+    ),
+    "scale lost by the drop-in": (DROP_IN, "mask, bias, scale)", "mask, bias, None)"),
+    # the loops
+    "loops: keys of another head": (LOOPS, "h * own // batch[-1]", "h % own"),
+    "loops: bias before the cap": (
+        LOOPS,
+        "_capped(beta * _inner(q[*i, t], k_s), cap) + b_s",
+        "_capped(beta * _inner(q[*i, t], k_s) + b_s, cap)",
+    ),
+    "loops: sink not counted": (LOOPS, "+ math.exp(last - m)", ""),
+    "loops: bias of −∞ added": (
+        LOOPS,
+        "here = may[*i, t] & (b[*i, t] != -math.inf)",
+        "here = may[*i, t]",
+    ),
+    # the bound
+    "bound without the spread of the scores": (
+        BOUND,
+        "p * (errors + (m - a) + 4)",
+        "p * ((m - a) + 4)",
+    ),
+    "bound without the sums": (
+        BOUND,
+        "units = (2 * a.shape[-1] + 3) * magnitude",
+        "units = 0 * magnitude",
+    ),
+    "bound without the cap": (
+        BOUND,
+        "errors = errors + 9 * abs(a) + abs(x) / np.cosh(x / softcap) ** 2",
+        "errors = errors + 0",
+    ),
+    "bound a thousand times too large": (
+        BOUND,
+        "_UNITS[work] * units",
+        "_UNITS[work] * 1000 * units",
+    ),
+}
