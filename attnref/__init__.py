@@ -5,7 +5,8 @@ The letters, everywhere in this package:
     t = 1…L  queries, rows of the scores          q_t, k_s ∈ ℝ^{d_k}  query, key
     s = 1…S  keys, columns of the scores          v_s ∈ ℝ^{d_v}       value
     a_ts = β⟨q_t, k_s⟩, β = 1/√d_k                score, scale        (scores, scale)
-    Z_t = Σ_s exp(a_ts)                           normaliser          (z with m, log_partition)
+    c tanh(a_ts/c), + b_ts                        cap, bias           (softcap, bias)
+    Z_t = Σ_s exp(a_ts) (+ exp(sink_t))           normaliser          (z with m, log_partition)
     p_ts = exp(a_ts)/Z_t                          weight              (weights)
     y_t = Σ_s p_ts v_s                            output              (output)
 
@@ -33,5 +34,5 @@ __all__ = [
     "show",
     "softmax",
 ]
-__version__ = "0.1.0"
-__date__ = "2026-11-29"
+__version__ = "0.2.0"
+__date__ = "2026-11-30"
