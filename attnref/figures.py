@@ -48,7 +48,8 @@ class Figure:
         title: what it is, a few words; the accessible name.
         description: what it shows, with its numbers, for those who can't see it.
         caption: what to see, then how it was made; Markdown.
-        width, height: size in inches.
+        width: in inches.
+        height: in inches.
 
     Draw on `axes`, then `show` the figure.
 

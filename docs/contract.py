@@ -4,9 +4,9 @@
 # Look up here what attnref does in every case that libraries decide differently, and see what three
 # others make of the same numbers: Torch's `scaled_dot_product_attention` on the CPU, the reference
 # evaluator of ONNX, and plain NumPy, as one writes it in a few lines. All of them run when this page
-# is made; the versions stand at its end.
+# is made, by the code below; the versions stand at the page's end.
 
-# %% tags=["hide-input"]
+# %% tags=["fold-input"]
 from functools import partial
 
 import numpy as np
@@ -264,10 +264,9 @@ compare(
 
 # %%
 row = np.zeros(2)
-print(
-    f"log Z {attnref.log_partition(row):.6f}, with the sink {attnref.log_partition(row, sink=0.0):.6f}"
-)
-print("weights", attnref.softmax(row, sink=0.0).round(6))
+print(f"log Z    {attnref.log_partition(row):.6f}")
+print(f"sink 0   {attnref.log_partition(row, sink=0.0):.6f}")
+print("weights ", attnref.softmax(row, sink=0.0).round(6))
 
 # %% [markdown]
 # ## Errors
@@ -278,7 +277,7 @@ print("weights", attnref.softmax(row, sink=0.0).round(6))
 
 # %%
 for wrong in (
-    {"scale": float("nan")},
+    {"scale": "1/8"},
     {"softcap": -1.0},
     {"bias": np.zeros((1, 1), "float32")},
     {"mask": np.ones((3, 1), dtype=bool)},

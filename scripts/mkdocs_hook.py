@@ -12,13 +12,16 @@ import re
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, FileSystemBytecodeCache
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import event_priority
-from mkdocs.structure.files import Files
+from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from mkdocstrings import Handlers, MkdocstringsPlugin
 
-from sitebuild import font
+from attnref import __version__
+from sitebuild import font, head, register
 from sitebuild.convert import convert
 from sitebuild.equations import EquationError, Equations, as_text
 from sitebuild.execute import TIME_LIMIT, execute
@@ -29,10 +32,25 @@ from sitebuild.script import PageError
 SEARCH = "search/search_index.json"
 FONT = "assets/fonts/stix-two-math.woff2"
 MEMORY = ROOT / ".cache"
+SIGNATURE = re.compile(r"<pre>.*?</pre> ?", re.DOTALL)
 
 log = logging.getLogger("mkdocs.hooks.attnref")
 records: dict[str, Record] = {}
+heads: dict[str, str] = {}
 characters: set[str] = set()
+
+
+@event_priority(-100)
+def on_config(config: MkDocsConfig) -> None:
+    """Have mkdocstrings read our docstrings, in our templates and without a style sheet of its own.
+
+    Here and not in its settings, whose paths would be those of whatever inherits mkdocs.yml.
+    """
+    python: Any = _mkdocstrings(config).get_handler("python")
+    python.global_options["extensions"] = [str(ROOT / "scripts" / "sitebuild" / "docstrings.py")]
+    python.env.loader.searchpath.insert(0, str(ROOT / "scripts" / "templates"))
+    _remember_compiled(python.env)
+    config.extra_css = [style for style in config.extra_css if "_mkdocstrings" not in style]
 
 
 def on_files(files: Files, config: MkDocsConfig) -> None:
@@ -49,6 +67,8 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
         details = "\n\n".join(map(str, group.exceptions))
         raise PluginError(f"{group.message}\n\n{details}") from None
     records.update({pages[path]: record for path, record in done.items()})
+    for tag, text in _register(config).tombstones.items():
+        files.append(File.generated(config, f"d/{tag}.md", content=text))
 
 
 @event_priority(-100)
@@ -64,12 +84,26 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     if page.file.src_uri not in records:
         return markdown
     source = Path(page.file.abs_src_path or "")
+    url = page.canonical_url or ""
+    derivation = _register(config).derivation(source)
     try:
-        document = convert(source, records[page.file.src_uri], url=page.canonical_url or "")
+        document = convert(source, records[page.file.src_uri], url=url, derivation=derivation)
     except PageError as error:
         raise PluginError(str(error)) from None
+    heads[page.file.src_uri] = (
+        head.of_derivation(derivation["work"]) if derivation else head.of_page(document.title, url)
+    )
     page.meta.setdefault("description", html.escape(document.description))
     return document.markdown
+
+
+def on_env(env: Environment, config: MkDocsConfig, files: Files) -> None:
+    """Let the inventory name what is public, and the version that it is of."""
+    _remember_compiled(env)
+    inventory = _mkdocstrings(config).inventory
+    inventory.version = __version__
+    for name in [name for name in inventory if "._" in name]:
+        del inventory[name]
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
@@ -81,7 +115,8 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
         raise PluginError(str(_located(page, error))) from None
     page.present_anchor_ids = (page.present_anchor_ids or set()) | equations.numbers.keys()
     characters.update(equations.characters)
-    return quiet(finished)
+    known = heads.get(page.file.src_uri, "")
+    return quiet(finished.replace("</head>", f"{known}</head>", 1))
 
 
 def on_post_build(config: MkDocsConfig) -> None:
@@ -94,7 +129,29 @@ def on_post_build(config: MkDocsConfig) -> None:
         found = json.loads(index.read_text(encoding="utf-8"))
         for entry in found["docs"]:
             entry |= {part: as_text(entry[part]) for part in ("title", "text")}
-        index.write_text(json.dumps(found, separators=(",", ":")), encoding="utf-8")
+            if entry["location"].startswith("reference/"):  # its list of arguments says the same
+                entry["text"] = SIGNATURE.sub("", entry["text"])
+        text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+        index.write_text(text, encoding="utf-8")
+
+
+def _register(config: MkDocsConfig) -> register.Register:
+    """Return what is registered; a setting may name another register, for a site of the tests."""
+    other = config.extra.get("register", "")
+    return register.ask(config.site_url or "", register=other, folder=MEMORY / "register")
+
+
+def _mkdocstrings(config: MkDocsConfig) -> Handlers:
+    plugin = config.plugins["mkdocstrings"]
+    assert isinstance(plugin, MkdocstringsPlugin)
+    return plugin.handlers
+
+
+def _remember_compiled(templates: Environment) -> None:
+    """Keep compiled templates: to compile them again is a fifth of a build with nothing new."""
+    folder = MEMORY / "templates"
+    folder.mkdir(parents=True, exist_ok=True)
+    templates.bytecode_cache = FileSystemBytecodeCache(str(folder))
 
 
 def _executed(file: Any) -> bool:

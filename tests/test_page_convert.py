@@ -1,9 +1,12 @@
 """From a page and its record to Markdown."""
 
+import importlib.metadata
+import re
 from pathlib import Path
 
 import pytest
 
+import attnref
 import pages
 from sitebuild import __main__ as command
 from sitebuild.convert import convert, fence
@@ -42,6 +45,13 @@ def test_tags_hide_one_side(tag: str, code: int, output: int, tmp_path: Path) ->
     assert text.count("\n42\n") == output
 
 
+def test_folded_code_opens_and_its_output_stands_below(tmp_path: Path) -> None:
+    """fold-input puts the code in a block that unfolds, every line of it; the output is seen."""
+    text = _markdown(pages.page(tmp_path, "x = 6\n\nprint(x * 7)", tags='["fold-input"]'))
+    code = '??? quote "Code"\n\n    ```python\n    x = 6\n\n    print(x * 7)\n    ```'
+    assert f"{code}\n\n```{{ .text .output .no-copy }}\n42\n```" in text
+
+
 @pytest.mark.parametrize(("text", "marks"), [("a", 3), ("a `b`", 3), ("```", 4), ("`````", 6)])
 def test_fence_is_longer_than_any_inside(text: str, marks: int) -> None:
     """No output can end its own block."""
@@ -62,9 +72,11 @@ def test_description_is_the_first_paragraph(tmp_path: Path) -> None:
 
 def test_colophon_names_command_versions_and_citation(tmp_path: Path) -> None:
     """The end of a page says how to run it, what it ran with and how to cite it."""
-    text = _markdown(pages.page(tmp_path, "import attnref"), url="https://example.org/page/")
+    code = "import attnref\nimport json, mpmath.libmp"
+    text = _markdown(pages.page(tmp_path, code), url="https://example.org/page/")
     assert ".venv/bin/python page.py" in text
-    assert "attnref 0.1.0, numpy " in text
+    mpmath = importlib.metadata.version("mpmath")
+    assert re.search(rf"attnref {attnref.__version__}, numpy [0-9.]+, mpmath {mpmath}\.", text)
     assert "@misc{attnref-page," in text
     assert "title = {A page}" in text
     assert "url = {https://example.org/page/}" in text

@@ -33,15 +33,6 @@ class Elements(HTMLParser):
         self.found.append((tag, {name: value or "" for name, value in attrs}))
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the whole site once."""
-    folder = tmp_path_factory.mktemp("site")
-    build = pages.mkdocs("build", "--strict", "--site-dir", folder)
-    assert build.returncode == 0, build.stderr
-    return folder
-
-
 def _html(site: Path, page: str) -> str:
     return (site / page).read_text(encoding="utf-8")
 

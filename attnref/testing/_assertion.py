@@ -29,9 +29,10 @@ def assert_close(
 ) -> None:
     """Require an output of attention to be right, in every place and within its bound.
 
-    |actual − y| ≤ B, with y of `attention` in float64 and B of `error_bound`, for both of them
+    |actual − y| ≤ B + B₆₄
 
-    NaN and ∞ must stand where they stand in y. Tensors come as x.numpy(force=True); bfloat16, which
+    y is what `attention` gives in float64, B the `error_bound` of the work that is judged, and B₆₄
+    that of y itself. NaN and ∞ must stand where they stand in y. Tensors come as x.numpy(force=True); bfloat16, which
     NumPy does not have, as x.float().numpy(force=True) with working and result said.
 
     Arguments:

@@ -7,6 +7,9 @@
     rules.py       says what a page may show
     convert.py     page + record → Markdown
     colophon.py    how to run a page, what it ran with, how to cite it
+    register.py    how a derivation is cited, and what stands where a tag was withdrawn
+    head.py        what a page's head tells programs
+    docstrings.py  the package's docstrings → what mkdocstrings reads
     equations.py   LaTeX in HTML → MathML with numbers and links
     quiet.py       drops what a page weighs and nobody sees
     font.py        the mathematical font, cut to the characters in use

@@ -1,7 +1,8 @@
 """Write the whole site as plain Markdown: python -m sitebuild OUT.
 
 Executed pages become Markdown files that hold their outputs; everything else is copied. The tree
-depends on no builder: any that knows Python-Markdown's extensions can make a site of it.
+depends on no builder: any that knows Python-Markdown's extensions can make a site of it, and one
+that knows mkdocstrings too can put a docstring for each line `::: name` of the reference.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from sitebuild import register
 from sitebuild.convert import convert
 from sitebuild.execute import execute
 from sitebuild.memory import ROOT
@@ -48,13 +50,17 @@ def write(docs: Path, out: Path) -> None:
         raise FileExistsError(f"{out} exists and was not written by this command: choose another")
     pages = sorted(docs.rglob("*.py"))
     records = execute(pages, say=print, folder=ROOT / ".cache" / "pages")
+    known = register.ask(folder=ROOT / ".cache" / "register")
     writing = out.with_name(f"{out.name}.writing")
     shutil.rmtree(writing, ignore_errors=True)
     try:
         shutil.copytree(docs, writing, ignore=shutil.ignore_patterns(*NOT_COPIED))
         for page in pages:
             target = writing / page.relative_to(docs).with_suffix(".md")
-            target.write_text(convert(page, records[page]).markdown, encoding="utf-8")
+            document = convert(page, records[page], derivation=known.derivation(page))
+            target.write_text(document.markdown, encoding="utf-8")
+        for tag, tombstone in known.tombstones.items():
+            (writing / "d" / f"{tag}.md").write_text(tombstone, encoding="utf-8")
         for text in writing.rglob("*.md"):
             text.write_text(_link_to_markdown(text.read_text(encoding="utf-8")), encoding="utf-8")
         (writing / MARK).write_text(os.linesep)

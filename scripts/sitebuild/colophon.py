@@ -1,6 +1,8 @@
 """The end of every executed page: how to run it, what it ran with, how to cite it."""
 
 from pathlib import Path
+from textwrap import indent
+from typing import Any
 
 from attnref import __date__, __version__
 from sitebuild.memory import short
@@ -19,25 +21,54 @@ derivations and figures as text:
 
 It ran with {versions}.
 
-<details markdown>
-<summary>BibTeX for this page</summary>
-
-{bibtex}
-
-</details>
+{citation}
 
 </div>
 """
+FOR_A_PAGE = """\
+<details markdown>
+<summary>BibTeX for this page</summary>
+
+```bibtex
+{bibtex}
+```
+
+</details>"""
+LANGUAGES = {"text": "Text", "bibtex": "BibTeX", "ris": "RIS", "csl-json": "CSL-JSON"}
 
 
-def markdown(page: Path, title: str, versions: dict[str, str], url: str) -> str:
-    """Return the colophon of a page."""
+def markdown(
+    page: Path,
+    title: str,
+    versions: dict[str, str],
+    url: str,
+    derivation: dict[str, Any] | None = None,
+) -> str:
+    """Return the colophon of a page; a derivation's own page says how that is cited."""
     path = Path(page.name) if short(page).is_absolute() else short(page)
+    for_page = FOR_A_PAGE.format(bibtex=bibtex(_name(path), title, url))
     return TEMPLATE.format(
         path=path.as_posix(),
         versions=", ".join(f"{name} {version}" for name, version in versions.items()),
-        bibtex=f"```bibtex\n{bibtex(_name(path), title, url)}\n```",
+        citation=of_derivation(derivation) if derivation else for_page,
     )
+
+
+def of_derivation(derivation: dict[str, Any]) -> str:
+    """Return the citation of a derivation in all formats, and what became of earlier ones."""
+    past = "\n".join(map(_claim, derivation["statements"]))
+    forms = (_tab(LANGUAGES[name], name, form) for name, form in derivation["forms"].items())
+    return "\n\n".join(["### Cite this", *forms, "Its statement, by fingerprint:", past])
+
+
+def _tab(label: str, language: str, form: str) -> str:
+    lexer = {"csl-json": "json", "ris": "text"}.get(language, language)
+    return f'=== "{label}"\n\n' + indent(f"```{lexer}\n{form}\n```", "    ")
+
+
+def _claim(statement: dict[str, str]) -> str:
+    note = f", {statement['note']}" if statement["note"] else ""
+    return f"- `{statement['fingerprint']}` since version {statement['version']}{note}"
 
 
 def _name(path: Path) -> str:

@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import indent
+from typing import Any
 
 from sitebuild import colophon, rules
 from sitebuild.memory import Record
@@ -17,9 +19,12 @@ class Document:
 
     markdown: str
     description: str
+    title: str
 
 
-def convert(page: Path, record: Record, *, url: str = "") -> Document:
+def convert(
+    page: Path, record: Record, *, url: str = "", derivation: dict[str, Any] | None = None
+) -> Document:
     """Set the page's prose, code and outputs as Markdown, and its colophon at the end."""
     cells = read(page)
     parts = [_cell(cell, events) for cell, events in zip(cells, record["cells"], strict=True)]
@@ -28,9 +33,8 @@ def convert(page: Path, record: Record, *, url: str = "") -> Document:
     title, description = _title("\n\n".join(prose))
     if not title:
         raise PageError(page, None, "has no heading `# …` to be cited by")
-    return Document(
-        body + "\n\n" + colophon.markdown(page, title, record["versions"], url), description
-    )
+    end = colophon.markdown(page, title, record["versions"], url, derivation)
+    return Document(f"{body}\n\n{end}", description, _plain(title))
 
 
 def fence(text: str, info: str) -> str:
@@ -44,9 +48,14 @@ def _cell(cell: Cell, events: list[rules.Event]) -> str:
     if cell.kind == "markdown":
         values = iter(event["text"] for event in events)
         return INLINE.sub(lambda _: next(values), cell.source)
-    code = [] if "hide-input" in cell.tags else [fence(cell.source, "python")]
+    code = [] if "hide-input" in cell.tags else [_code(cell)]
     outputs = [] if "hide-output" in cell.tags else [_output(event) for event in events]
     return "\n\n".join([*code, *outputs])
+
+
+def _code(cell: Cell) -> str:
+    code = fence(cell.source, "python")
+    return f'??? quote "Code"\n\n{indent(code, 4 * " ")}' if "fold-input" in cell.tags else code
 
 
 def _output(event: rules.Event) -> str:

@@ -107,7 +107,7 @@ def _start(
             encoding="utf-8",
             errors="backslashreplace",
             cwd=result.parent,
-            env=_environment() | {"IPYTHONDIR": str(result.parent)},
+            env=environment() | {"IPYTHONDIR": str(result.parent)},
             timeout=time_limit,
             check=False,
         )
@@ -116,7 +116,7 @@ def _start(
         raise PageError(short(page), _reached(result), message) from None
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """Return the variables a page runs with: none that changes Python, and this attnref first."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     return kept | PINNED | {"PYTHONPATH": str(ROOT)}

@@ -32,7 +32,7 @@ def surroundings() -> bytes:
     installed = sorted({f"{d.name}=={d.version}" for d in importlib.metadata.distributions()})
     state = hashlib.sha256("\n".join([platform.python_version(), *installed]).encode())
     state.update(OURS)
-    for path in sorted(ROOT.glob("attnref/**/*.py")):
+    for path in sorted([*ROOT.glob("attnref/**/*.py"), *ROOT.glob("attnref/**/*.toml")]):
         state.update(f"\0{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
     return state.digest()
 

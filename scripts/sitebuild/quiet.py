@@ -2,7 +2,7 @@
 
 The style sheet colours keywords, strings, numbers and comments, and leaves the rest of the code
 in ink: a span around every name and bracket would be two fifths of a page. And a template's
-indentation is for whoever reads the template.
+indentation is for whoever reads the template, its script for tabs for pages that have some.
 """
 
 import re
@@ -12,10 +12,12 @@ from sitebuild.equations import VERBATIM, outside_code
 UNCOLOURED = re.compile(
     r'<span class="(?:n[a-z]?|v[a-z]|ow?|p|w|bp|fm)">([^<]*)</span>|<span></span>'
 )
+TABS = re.compile(r"<script>var target=[^<]*__tabbed_[^<]*</script>")
 INDENTATION = re.compile(r"[ \t\n]*\n[ \t\n]*")
 
 
 def quiet(page: str) -> str:
-    """Drop the spans that no colour is for, and the white space between lines outside code."""
+    """Drop spans that no colour is for, white space between lines outside code, idle scripts."""
+    page = page if 'class="tabbed-' in page else TABS.sub("", page)
     page = VERBATIM.sub(lambda code: UNCOLOURED.sub(lambda span: span[1] or "", code[0]), page)
     return outside_code(page, lambda text: INDENTATION.sub("\n", text))

@@ -21,7 +21,7 @@ TAGS = {
     "expect-nan": "NaN or inf",
     "expect-address": "an object's address",
 }
-KNOWN_TAGS = {*TAGS, "hide-input", "hide-output"}
+KNOWN_TAGS = {*TAGS, "fold-input", "hide-input", "hide-output"}
 
 
 def check(page: Path, cell: Cell, events: list[Event]) -> None:

@@ -12,6 +12,7 @@ Standard input holds {"path", "seconds", "cells": [cell, …]}, a cell {"kind", 
 stands in that file, for whoever has to end a page that hangs.
 """
 
+import ast
 import faulthandler
 import importlib.metadata
 import json
@@ -90,7 +91,7 @@ def run(job: dict[str, Any], result: Path) -> dict[str, Any]:
     for stream in streams:
         stream.ended = True
     opened.update(str(getattr(module, "__file__", None)) for module in [*sys.modules.values()])
-    return {"cells": recorded, "versions": _versions(), "files": sorted(opened)}
+    return {"cells": recorded, "versions": _versions(job["path"]), "files": sorted(opened)}
 
 
 def _raise_again(*_: Any, **__: Any) -> None:
@@ -130,12 +131,32 @@ def _error(error: BaseException, path: str) -> Event:
     return {"kind": "error", "text": text, "summary": summary, "line": line}
 
 
-def _versions() -> dict[str, str]:
-    """Return the versions of attnref and of those of its dependencies that the page loaded."""
+def _versions(path: str) -> dict[str, str]:
+    """Return the versions of attnref, and of what it needs or the page imports, where loaded."""
     needed = [re.split(r"[^\w-]", name)[0] for name in importlib.metadata.requires("attnref") or ()]
-    loaded = [name for name in ("attnref", *needed) if name in sys.modules]
+    wanted = dict.fromkeys(["attnref", *needed, *_imported(path)])
     python = ".".join(map(str, sys.version_info[:3]))
-    return {"Python": python} | {name: importlib.metadata.version(name) for name in loaded}
+    versions = {name: _version(name) for name in wanted if name in sys.modules}
+    return {"Python": python} | {name: version for name, version in versions.items() if version}
+
+
+def _version(name: str) -> str | None:
+    """Return the version of what is installed under a name; the standard library has none."""
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _imported(path: str) -> list[str]:
+    """Return the modules that a page imports, in the order in which it names them."""
+    names = []
+    for node in ast.walk(ast.parse(Path(path).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names.append(node.module or "")
+    return [name.split(".")[0] for name in names]
 
 
 if __name__ == "__main__":
