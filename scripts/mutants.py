@@ -58,11 +58,6 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
         "exponentials.sum(axis=-1, keepdims=True)",
         "exponentials.sum(axis=0, keepdims=True)",
     ),
-    "weights in the dtype of the scores twice": (
-        SOFTMAX,
-        "a = _entry.wide(scores)",
-        "a = np.asarray(scores)",
-    ),
     # the hall
     "scale left out": (HALL, "a = beta * (wide", "a = (wide"),
     "scale squared": (HALL, "a = beta * (wide", "a = beta * beta * (wide"),
