@@ -84,6 +84,13 @@ def probability(name: str, value: float) -> float:
     return chance
 
 
+def flags(**given: bool) -> None:
+    """Require True or False."""
+    for name, flag in given.items():
+        if not isinstance(flag, bool):
+            raise TypeError(f"{name} must be True or False, not {type(flag).__name__}")
+
+
 def number_or_array(kind: type, name: str, value: object) -> None:
     """Require a real number, or an array of the class."""
     if not isinstance(value, kind) and not _is_real(value):

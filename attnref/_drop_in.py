@@ -58,6 +58,7 @@ def scaled_dot_product_attention(
            [20.]])
     """
     _entry.arrays(query=query, key=key, value=value)
+    _checks.flags(is_causal=is_causal, enable_gqa=enable_gqa)
     shape = _shapes.attention_shape(query, key, value)
     if not enable_gqa:
         _shapes.leading(query=query, key=key, value=value)

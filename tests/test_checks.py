@@ -373,6 +373,16 @@ WRONG: dict[str, tuple[dict[str, Call], type[Exception], str]] = {
         ValueError,
         r"^give attn_mask or is_causal, not both: a boolean attn_mask joins a causal mask by &$",
     ),
+    "is_causal an array": (
+        drop_in(is_causal=random_mask(L, S)),
+        TypeError,
+        r"^is_causal must be True or False, not ndarray$",
+    ),
+    "enable_gqa a number": (
+        drop_in(enable_gqa=1),
+        TypeError,
+        r"^enable_gqa must be True or False, not int$",
+    ),
     "heads shared unasked": (
         drop_in(normal(6, L, D_K), normal(2, S, D_K), normal(2, S, D_V)),
         ValueError,

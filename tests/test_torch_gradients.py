@@ -1,10 +1,11 @@
 """The laws of the gradients of attention on the Torch side: true, and 0 of what is absent."""
 
+import itertools
 import math
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 import torch
@@ -291,6 +292,293 @@ def test_second_derivatives_are_right_where_the_first_are_zero(attend: Attend, w
     assert_same([curvature], [p.mT @ (p @ direction)])
 
 
+# Options.
+
+OPTIONS = ("bias", "softcap", "sink", "heads")
+SUBSETS = [*itertools.combinations(OPTIONS, 1), *itertools.combinations(OPTIONS, 2), OPTIONS]
+every_subset = pytest.mark.parametrize("chosen", SUBSETS, ids="-".join)
+every_subset_wild_or_all = pytest.mark.parametrize(
+    ("chosen", "wild"),
+    [(chosen, math.nan) for chosen in SUBSETS] + [(OPTIONS, 0.0), (OPTIONS, math.inf)],
+    ids=lambda x: "-".join(x) if isinstance(x, tuple) else str(x),
+)
+Leaves: TypeAlias = dict[str, Any]
+
+
+def with_options(chosen: tuple[str, ...], wild: float = 0.0) -> tuple[Leaves, dict[str, Any]]:
+    """Return what takes gradients, and the rest: an empty row, a key that no query sees.
+
+    One key is seen by no query and another by the first query not, by a bias of −∞ where there is a
+    bias; the absent are wild.
+    """
+    query, key, value, mask = (x.detach() for x in small(wild))
+    rest: dict[str, Any] = {"mask": mask}
+    leaves = {"query": query, "key": key, "value": value}
+    if "heads" in chosen:
+        leaves = {name: x.expand(2, *x.shape).clone() for name, x in leaves.items()}
+        leaves["query"] = torch.cat([leaves["query"], -leaves["query"]])
+    rows = leaves["query"].shape[:-1]
+    if "bias" in chosen:
+        bias = torch.tensor(normal(*rows, 5, seed=2))
+        bias[..., ~mask] = -math.inf
+        bias[..., 0, 3] = -math.inf
+        leaves["bias"], rest = bias, {"mask": mask.any(dim=0)}
+    if "softcap" in chosen:
+        rest["softcap"] = 1.5
+    if "sink" in chosen:
+        leaves["sink"] = torch.tensor(normal(*rows, seed=3))
+    return {name: x.requires_grad_() for name, x in leaves.items()}, rest
+
+
+@both
+@every_subset_wild_or_all
+def test_gradients_with_options_are_finite_differences(
+    attend: Attend, chosen: tuple[str, ...], wild: float
+) -> None:
+    """First derivatives for every input, bias and sink among them, an option or two at a time."""
+    leaves, rest = with_options(chosen, wild)
+    names, numbers = list(leaves), list(leaves.values())
+
+    def function(*inputs: Tensor) -> Tensor:
+        return attend(**dict(zip(names, inputs, strict=True)), **rest)
+
+    assert gradcheck(function, numbers)
+
+
+@every_subset_wild_or_all
+def test_second_derivatives_with_options_are_finite_differences(
+    chosen: tuple[str, ...], wild: float
+) -> None:
+    """Second derivatives for every input, an option or two at a time."""
+    leaves, rest = with_options(chosen, wild)
+    names, numbers = list(leaves), list(leaves.values())
+
+    def function(*inputs: Tensor) -> Tensor:
+        own: dict[str, Any] = dict(zip(names, inputs, strict=True))
+        return attention(**own, **rest)
+
+    assert gradgradcheck(function, numbers)
+
+
+def test_second_derivatives_of_the_loops_with_options_are_finite_differences() -> None:
+    """All options at once."""
+    leaves, rest = with_options(("bias", "softcap", "sink"), math.nan)
+    names, numbers = list(leaves), list(leaves.values())
+
+    def function(*inputs: Tensor) -> Tensor:
+        own: dict[str, Any] = dict(zip(names, inputs, strict=True))
+        return expanded_attention(**own, **rest)
+
+    assert gradgradcheck(function, numbers)
+
+
+@pytest.mark.parametrize("wild", [0.0, math.nan, math.inf])
+def test_gradients_on_the_way_with_options_are_finite_differences(wild: float) -> None:
+    """Scores, weights and log Z: of query, key, bias and sink, once and twice, step by step too."""
+    leaves, rest = with_options(("bias", "softcap", "sink"), wild)
+    query, key, bias, sink = (leaves[name] for name in ("query", "key", "bias", "sink"))
+    mask, cap = rest["mask"], rest["softcap"]
+    seen = bias.detach() != -math.inf
+    functions: list[tuple[Attend, tuple[Tensor, ...]]] = [
+        (lambda q, k, b: scores(q, k, softcap=cap, bias=b)[seen], (query, key, bias)),
+        (
+            lambda q, k, b, s: attention_weights(q, k, mask=mask, softcap=cap, bias=b, sink=s),
+            (query, key, bias, sink),
+        ),
+        (
+            lambda q, k, b, s: softmax(scores(q, k, softcap=cap, bias=b), mask=mask, sink=s),
+            (query, key, bias, sink),
+        ),
+        (
+            lambda q, k, b, s: log_partition(scores(q, k, softcap=cap, bias=b), mask=mask, sink=s),
+            (query, key, bias, sink),
+        ),
+    ]
+    for function, inputs in functions:
+        assert gradcheck(function, inputs)
+        assert gradgradcheck(function, inputs)
+
+
+@every_subset
+def test_gradients_of_both_agree_with_options(chosen: tuple[str, ...]) -> None:
+    """The loops and the matrices have the same gradients for every input."""
+    leaves, rest = with_options(chosen)
+    ours, theirs = (
+        torch.autograd.grad(swayed(attend(**leaves, **rest)), list(leaves.values()))
+        for attend in (attention, expanded_attention)
+    )
+    assert_same(list(ours), list(theirs))
+
+
+@both
+def test_gradient_of_the_bias_is_that_of_the_scores(attend: Attend) -> None:
+    """∂y_t/∂bias_ts = p_ts (v_s − y_t), 0 where the key is masked, summed where it broadcasts."""
+    bias = torch.tensor(normal(L, S)).masked_fill(~MASK, -math.inf).requires_grad_()
+    y = attend(QUERY, KEY, VALUE, bias=bias)
+    (gradient,) = torch.autograd.grad(y.sum(), bias)
+    p = attention_weights(QUERY, KEY, bias=bias.detach())
+    expected = p * (VALUE.sum(dim=-1) - y.detach().sum(dim=-1, keepdim=True))
+    assert_same([gradient], [expected])
+    assert (gradient[~MASK] == 0).all()
+    row = torch.tensor(normal(S), requires_grad=True)
+    (summed,) = torch.autograd.grad(attend(QUERY, KEY, VALUE, bias=row, mask=MASK).sum(), row)
+    whole = row.detach().expand(L, S).clone().requires_grad_()
+    (parts,) = torch.autograd.grad(attend(QUERY, KEY, VALUE, bias=whole, mask=MASK).sum(), whole)
+    assert_same([summed], [parts.sum(dim=0)])
+
+
+def test_gradient_of_log_partition_is_the_weights_and_that_of_the_sink() -> None:
+    """∂ log Z_t/∂sink_t = exp(sink_t − log Z_t), which is what the weights lack of 1 (fault 51)."""
+    a = scores(QUERY, KEY).requires_grad_()
+    sink = torch.tensor(normal(L), requires_grad=True)
+    log_z = log_partition(a, mask=MASK, sink=sink)
+    da, dsink = torch.autograd.grad(log_z.sum(), (a, sink))
+    p = softmax(a, mask=MASK, sink=sink).detach()
+    assert_same([da, dsink], [p, (sink - log_z).exp().detach()])
+    assert_same([dsink], [1 - p.sum(dim=-1)])
+    assert dsink[EMPTY] == 1, "alone it is the normaliser"
+
+
+@both
+def test_gradient_of_the_sink_has_the_closed_form(attend: Attend) -> None:
+    """∂y_t/∂sink_t = −y_t exp(sink_t)/Z_t, and 0 in a row of masked keys, summed over its rows."""
+    sink = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
+    y = attend(QUERY, KEY, VALUE, mask=MASK, sink=sink)
+    (gradient,) = torch.autograd.grad(y.sum(), sink)
+    log_z = log_partition(scores(QUERY, KEY), mask=MASK, sink=0.5)
+    assert_same([gradient], [-((sink - log_z).exp() * y.sum(dim=-1)).sum().detach()])
+    rows = torch.zeros(L, dtype=torch.float64, requires_grad=True)
+    y = attend(QUERY, KEY, VALUE, mask=MASK, sink=rows)
+    (gradient,) = torch.autograd.grad(y, rows, torch.full_like(y, math.nan))
+    assert gradient[EMPTY] == 0
+    assert gradient[SEEING].isnan().all()
+
+
+@both
+def test_gradients_of_shared_heads_are_sums_over_the_group(attend: Attend) -> None:
+    """A head of key or value takes those of all its queries."""
+    query = torch.tensor(normal(6, L, D_K))
+    key, value = torch.tensor(normal(2, S, D_K)), torch.tensor(normal(2, S, D_V))
+    group = [0, 0, 0, 1, 1, 1]
+    dq, dk, dv = gradients(attend, query, key, value, loss=swayed)
+    own = gradients(attend, query, key[group], value[group], loss=swayed)
+    assert_same([dq], own[:1])
+    sums = [x.reshape(2, 3, *x.shape[1:]).sum(dim=1) for x in own[1:]]
+    assert_same([dk, dv], sums)
+
+
+@both
+@every_wildness
+def test_keys_masked_by_a_bias_have_gradient_zero_and_change_no_other(
+    attend: Attend, wild: float
+) -> None:
+    """With every option: −∞ in a bias deletes a key, whatever it holds, in every gradient."""
+    key, value = KEY.clone(), VALUE.clone()
+    key[ABSENT] = value[ABSENT] = wild
+    bias = torch.tensor(normal(L, S)).masked_fill(~MASK, -math.inf)
+    kept = [s for s in range(S) if s != ABSENT]
+
+    def taken(key: Tensor, value: Tensor, bias: Tensor) -> list[Tensor]:
+        sink = torch.zeros(L, dtype=torch.float64)
+        leaves = [x.clone().requires_grad_() for x in (QUERY, key, value, bias, sink)]
+        q, k, v, b, s = leaves
+        y = attend(q, k, v, bias=b, softcap=2.0, sink=s)
+        return list(torch.autograd.grad(swayed(y), leaves))
+
+    dq, dk, dv, db, ds = taken(key, value, bias)
+    rest = taken(KEY[kept], VALUE[kept], bias[:, kept])
+    assert all((x == 0).all() for x in (dk[ABSENT], dv[ABSENT], db[~MASK]))
+    assert_same([dq, dk[kept], dv[kept], db[:, kept], ds], rest)
+
+
+@pytest.mark.parametrize("wild", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("through", ["mask", "bias"])
+def test_masked_keys_have_gradient_zero_step_by_step_through_the_cap(
+    wild: float, through: str
+) -> None:
+    """Capped scores made without the mask don't bring a wild key back: as if it were deleted."""
+    key = KEY.clone()
+    key[ABSENT] = wild
+    kept = [s for s in range(S) if s != ABSENT]
+
+    def taken(key: Tensor, mask: Tensor) -> list[Tensor]:
+        leaves = [x.clone().requires_grad_() for x in (QUERY, key)]
+        bias = torch.zeros(mask.shape, dtype=torch.float64).masked_fill(~mask, -math.inf)
+        if through == "bias":
+            a = scores(*leaves, softcap=1.5, bias=bias)
+            mask = torch.ones_like(mask)
+        else:
+            a = scores(*leaves, softcap=1.5)
+        loss = swayed(softmax(a, mask=mask)[:, :1]) + log_partition(a, mask=mask)[SEEING].sum()
+        return list(torch.autograd.grad(loss, leaves, create_graph=True))
+
+    dq, dk = taken(key, MASK)
+    rest = taken(KEY[kept], MASK[:, kept])
+    assert (dk[ABSENT] == 0).all()
+    assert_same([dq, dk[kept]], rest)
+
+
+@both
+@pytest.mark.parametrize("wild", [math.nan, math.inf])
+@pytest.mark.parametrize("place", ["sink", "bias"])
+def test_row_with_a_wild_option_leaves_the_other_rows_their_gradients(
+    attend: Attend, wild: float, place: str
+) -> None:
+    """NaN or ∞ in the sink or bias of a row that the loss does not ask for stays there."""
+    option = torch.zeros((L,) if place == "sink" else (L, S), dtype=torch.float64)
+    others = [t for t in SEEING if t != 1]
+
+    def taken(option: Tensor) -> list[Tensor]:
+        leaves = [x.clone().requires_grad_() for x in (QUERY, KEY, VALUE, option)]
+        y = attend(*leaves[:3], mask=MASK, **{place: leaves[3]})
+        return list(torch.autograd.grad(swayed(y[others]), leaves))
+
+    rest = taken(option)
+    option[1] = wild
+    assert_same(taken(option), rest)
+
+
+def test_capped_infinity_takes_no_gradient() -> None:
+    """A score of ∞ is c under the cap, whose slope there is 0: its key has gradient 0."""
+    key = KEY.clone()
+    key[0] = math.inf
+    query = QUERY.abs()
+    for attend in (attention, expanded_attention):
+        leaves = [x.clone().requires_grad_() for x in (query, key, VALUE)]
+        y = attend(*leaves, softcap=1.0)
+        assert y.isfinite().all()
+        dq, dk, dv = torch.autograd.grad(swayed(y), leaves)
+        assert (dk[0] == 0).all()
+        assert all(x.isfinite().all() for x in (dq, dk, dv))
+
+
+@both
+@every_subset_wild_or_all
+def test_backward_with_options_makes_no_nan_in_passing(
+    attend: Attend, chosen: tuple[str, ...], wild: float
+) -> None:
+    """Torch's anomaly detection finds nothing, with empty rows and wild keys that are masked."""
+    leaves, rest = with_options(chosen, wild)
+    with anomaly_detection():
+        y = attend(**leaves, **rest)
+        first = torch.autograd.grad(swayed(y), list(leaves.values()), create_graph=True)
+        again = torch.stack([swayed(x) for x in first]).sum()
+        torch.autograd.grad(again, list(leaves.values()))
+
+
+@both
+@pytest.mark.parametrize(("L", "S"), [(2, 0), (0, 2), (2, 3)])
+def test_gradients_of_options_are_zero_where_nothing_is_allowed(
+    attend: Attend, L: int, S: int
+) -> None:
+    """No keys, no queries or no permission: bias and sink have gradients, and they are 0."""
+    query, key, value = torch.ones(L, D_K), torch.ones(S, D_K), torch.ones(S, D_V)
+    bias, sink = torch.full((L, S), -math.inf).requires_grad_(), torch.zeros(L, requires_grad=True)
+    y = attend(query, key, value, bias=bias, sink=sink, softcap=1.0)
+    for gradient in torch.autograd.grad(y.sum(), (bias, sink)):
+        assert (gradient == 0).all()
+
+
 # Torch's ways.
 
 
@@ -329,3 +617,27 @@ def test_function_transforms_agree_with_a_loop(wild: float) -> None:
     batched = torch.func.vmap(torch.func.grad(loss, argnums=1), in_dims=(0, None))(queries, key)
     assert_same(list(batched), [torch.func.grad(loss, argnums=1)(q, key) for q in queries])
     assert batched.isfinite().all()
+
+
+@pytest.mark.parametrize("wild", [0.0, math.nan, math.inf])
+def test_function_transforms_with_options_agree_with_a_loop(wild: float) -> None:
+    """The same with every option, for every input at once."""
+    chosen = [with_options(OPTIONS, wild) for _ in range(2)]
+    leaves = [{name: x.detach() for name, x in one.items()} for one, _ in chosen]
+    leaves[1] = {
+        name: x if name in ("key", "value") else x.flip(0) for name, x in leaves[1].items()
+    }
+    rest = chosen[0][1]
+
+    def loss(leaves: Leaves) -> Tensor:
+        q, k, v, bias, sink = leaves.values()
+        a = scores(q, k, softcap=1.5, bias=bias)
+        on_the_way = softmax(a, sink=sink).square().sum() + log_partition(a, sink=sink).sum()
+        return attention(q, k, v, bias=bias, sink=sink, **rest).square().sum() + on_the_way
+
+    stacked = {name: torch.stack([one[name] for one in leaves]) for name in leaves[0]}
+    batched = torch.func.vmap(torch.func.grad(loss))(stacked)
+    for i, one in enumerate(leaves):
+        alone = torch.func.grad(loss)(one)
+        assert_same([x[i] for x in batched.values()], list(alone.values()))
+        assert all(x.isfinite().all() for x in alone.values())

@@ -16,12 +16,13 @@ try:
     from attnref.torch._attention import (
         attention,
         attention_weights,
-        log_partition,
         scores,
-        softmax,
     )
+    from attnref.torch._drop_in import scaled_dot_product_attention
     from attnref.torch._expanded import expanded_attention
+    from attnref.torch._softmax import log_partition, softmax
     from attnref.torch.inspection import make_tensor
+    from attnref.torch.modules import KeyValueCache, MultiHeadAttention, SingleHeadAttention
 except ModuleNotFoundError as error:
     if error.name != "torch":
         raise
@@ -31,12 +32,16 @@ except ModuleNotFoundError as error:
     ) from None
 
 __all__ = [
+    "KeyValueCache",
+    "MultiHeadAttention",
+    "SingleHeadAttention",
     "attention",
     "attention_weights",
     "expanded_attention",
     "log_partition",
     "make_tensor",
     "masks",
+    "scaled_dot_product_attention",
     "scores",
     "softmax",
 ]

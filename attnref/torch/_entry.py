@@ -1,33 +1,95 @@
 """What may enter the Torch side: the shared rules, and one that only Torch needs, one device."""
 
+import math
+
+import torch
 from torch import Tensor
 
-from attnref import _checks
+from attnref import _checks, _shapes
 
 
-def tensors(mask: Tensor | None, **floats: Tensor) -> None:
-    """Require floating tensors of one dtype and a boolean mask, all on one device."""
-    _checks.floating(Tensor, **floats)
+def tensors(
+    mask: Tensor | None, sink: Tensor | float | None = None, **floats: Tensor | None
+) -> None:
+    """Require floating tensors of one dtype and a boolean mask, all on one device.
+
+    A sink may be a number instead. What is None is not given.
+    """
+    given = {name: tensor for name, tensor in floats.items() if tensor is not None}
+    if sink is not None:
+        _checks.number_or_array(Tensor, "sink", sink)
+    if isinstance(sink, Tensor):
+        given["sink"] = sink
+    _checks.floating(Tensor, **given)
     if mask is not None:
         _checks.boolean(Tensor, mask)
-    _one_device(**floats, **({} if mask is None else {"mask": mask}))
+        given["mask"] = mask
+    one_device(**given)
 
 
-def rows(scores: Tensor, mask: Tensor | None) -> None:
-    """Require scores with an axis to normalise along, and a mask that fits them."""
-    tensors(mask, scores=scores)
-    _checks.rows(scores=scores)
-    mask_fits(mask, scores.shape)
+def rows(scores: Tensor, mask: Tensor | None, sink: Tensor | float | None) -> None:
+    """Require scores with an axis to normalise along, and a mask and a sink that fit them."""
+    tensors(mask, sink, scores=scores)
+    _shapes.rows(scores=scores)
+    fit(scores.shape, mask=mask, sink=sink)
 
 
-def mask_fits(mask: Tensor | None, scores_shape: tuple[int, ...]) -> None:
-    """Require a mask, where there is one, that broadcasts to the scores."""
-    if mask is not None:
-        _checks.mask_shape(mask, tuple(scores_shape))
+def fit(
+    scores_shape: tuple[int, ...],
+    *,
+    mask: Tensor | None = None,
+    bias: Tensor | None = None,
+    sink: Tensor | float | None = None,
+) -> None:
+    """Require what is given to broadcast to the scores, a sink to their rows."""
+    for name, tensor in {"mask": mask, "bias": bias}.items():
+        if tensor is not None:
+            _shapes.fits(name, tensor, tuple(scores_shape), "scores (…, L, S)")
+    if isinstance(sink, Tensor):
+        _shapes.fits("sink", sink, tuple(scores_shape[:-1]), "rows (…, L)")
 
 
-def _one_device(**given: Tensor) -> None:
+def tensor_of(sink: Tensor | float, like: Tensor) -> Tensor:
+    """Return a sink in float64, a number as a tensor without axes."""
+    if isinstance(sink, Tensor):
+        return sink.double()
+    try:
+        number = float(sink)
+    except OverflowError:  # an integer or a fraction beyond every float
+        number = math.inf if sink > 0 else -math.inf
+    return like.new_full((), number, dtype=torch.float64)
+
+
+def one_device(**given: Tensor) -> None:
+    """Require tensors that are all in one place."""
     devices = {name: str(tensor.device) for name, tensor in given.items()}
     if len(set(devices.values())) > 1:
         found = ", ".join(f"{name} {device}" for name, device in devices.items())
         raise ValueError(f"{', '.join(given)} must share one device: {found}")
+
+
+def floating_dtype(dtype: torch.dtype | None) -> torch.dtype:
+    """Return a floating dtype, Torch's default unless one is given."""
+    if dtype is None:
+        return torch.get_default_dtype()
+    if not isinstance(dtype, torch.dtype):
+        raise TypeError(f"dtype must be a torch.dtype or None, not {type(dtype).__name__}")
+    name = str(dtype).removeprefix("torch.")
+    if name not in _checks.FLOATS:
+        raise TypeError(f"dtype must be floating {_checks.FLOATS}, not {name}")
+    return dtype
+
+
+def flags(**given: bool) -> None:
+    """Require True or False."""
+    for name, flag in given.items():
+        if not isinstance(flag, bool):
+            raise TypeError(f"{name} must be True or False, not {type(flag).__name__}")
+
+
+def source(generator: torch.Generator | None) -> torch.Generator | None:
+    """Require a source of random numbers, or None for Torch's own."""
+    if generator is not None and not isinstance(generator, torch.Generator):
+        found = type(generator).__name__
+        raise TypeError(f"generator must be a torch.Generator or None, not {found}")
+    return generator

@@ -27,6 +27,11 @@ def total(weights: Tensor, value: Tensor, allowed: Tensor) -> Tensor:
     return _product(weights.unsqueeze(-1), present).sum(dim=-2)
 
 
+def tanh(x: Tensor) -> Tensor:
+    """Return tanh x, element by element."""
+    return torch.tanh(x) if _finite(x) else _apply(_Tanh, x)
+
+
 def softmax(a: Tensor) -> Tensor:
     """Return exp(a_ts)/Z_t along the last axis."""
     if _true(a.detach() < torch.inf):
@@ -82,6 +87,25 @@ class _Product(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:
         x, y = ctx.saved_tensors
         return _chain(gradient, y), _chain(gradient, x)
+
+
+class _Tanh(torch.autograd.Function):
+    """tanh, with dx = (1 − tanh² x) dtanh x."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor) -> Tensor:
+        return torch.tanh(x)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
+        ctx.save_for_backward(output)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        (y,) = ctx.saved_tensors
+        return _chain(gradient, 1 - _product(y, y))
 
 
 class _Softmax(torch.autograd.Function):

@@ -1,13 +1,11 @@
-"""Named boolean masks: True where a query may attend to a key. Rows are queries, columns keys."""
+"""Masks: True where a query may attend to a key."""
 
 from collections.abc import Sequence
 from typing import Literal
 
 import torch
 
-from attnref import _checks
-
-__all__ = ["causal", "documents", "padding", "window"]
+from attnref import _integers
 
 
 def causal(
@@ -47,7 +45,7 @@ def causal(
     tensor([[1, 0, 0, 0],
             [1, 1, 0, 0]], dtype=torch.int32)
     """
-    diagonal = _checks.diagonal(L, S, align, offset)
+    diagonal = _integers.diagonal(L, S, align, offset)
     return torch.ones(int(L), int(S), dtype=torch.bool, device=device).tril(diagonal)
 
 
@@ -90,15 +88,15 @@ def window(
     tensor([[0, 1, 1, 0],
             [0, 0, 1, 1]], dtype=torch.int32)
     """
-    _checks.size("L", L)
-    _checks.size("S", S)
-    _checks.integer("offset", offset)
+    _integers.size("L", L)
+    _integers.size("S", S)
+    _integers.integer("offset", offset)
     far = int(L) + int(S) + abs(int(offset))  # from any query beyond every key
     left, right = (far if reach is None else reach for reach in (left, right))
-    _checks.size("left", left)
-    _checks.size("right", right)
-    first = _checks.diagonal(L, S, None, int(offset) - int(left))
-    last = _checks.diagonal(L, S, None, int(offset) + int(right))
+    _integers.size("left", left)
+    _integers.size("right", right)
+    first = _integers.diagonal(L, S, None, int(offset) - int(left))
+    last = _integers.diagonal(L, S, None, int(offset) + int(right))
     square = torch.ones(int(L), int(S), dtype=torch.bool, device=device)
     return square.triu(first).tril(last)
 
@@ -126,8 +124,8 @@ def padding(
     tensor([[1, 1, 1, 0],
             [1, 0, 0, 0]], dtype=torch.int32)
     """
-    _checks.size("S", S)
-    present = _row(_checks.integers("lengths", lengths, S), lengths, device)
+    _integers.size("S", S)
+    present = _row(_integers.integers("lengths", lengths, S), lengths, device)
     return torch.arange(int(S), device=present.device) < present[:, None, None, None]
 
 
@@ -157,7 +155,7 @@ def documents(
             [1, 1, 0],
             [0, 0, 1]], dtype=torch.int32)
     """
-    row = _checks.integers("ids", ids)
+    row = _integers.integers("ids", ids)
     place = {n: i for i, n in enumerate(row)}  # one place a document: an id may exceed every dtype
     labels = _row([place[n] for n in row], ids, device)
     return labels[:, None] == labels
