@@ -100,15 +100,20 @@ def number_or_array(kind: type, name: str, value: object) -> None:
 
 def finite(name: str, value: float, otherwise: str = "") -> float:
     """Return a finite real number as a float."""
-    if not _is_real(value):
-        raise TypeError(f"{name} must be a real number{otherwise}, not {type(value).__name__}")
-    try:
-        number = float(value)
-    except OverflowError:  # an integer or a fraction beyond every float
-        number = math.inf if value > 0 else -math.inf
+    number = real(name, value, otherwise)
     if not math.isfinite(number):
         raise ValueError(f"{name} must be finite, not {number}")
     return number
+
+
+def real(name: str, value: float, otherwise: str = "") -> float:
+    """Return a real number as a float, ±∞ where it is an integer or fraction beyond every float."""
+    if not _is_real(value):
+        raise TypeError(f"{name} must be a real number{otherwise}, not {type(value).__name__}")
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def shape(array: Array) -> Shape:

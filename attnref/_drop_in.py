@@ -27,7 +27,8 @@ def scaled_dot_product_attention(
 
     Where attnref differs from Torch it does so on purpose: a query that is NaN gives NaN (Torch's
     kernel for the CPU gives 0), NaN and ∞ in a masked key or value reach nothing, a key and a value
-    of different lengths are an error, and so is every unfitting argument, by name.
+    of different lengths are an error, and so are d_k = 0 without a scale and every unfitting
+    argument, by name.
 
     Arguments:
         query: q, (…, L, d_k), floating.

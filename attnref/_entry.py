@@ -42,7 +42,8 @@ def rows(scores: Floats, mask: Mask | None, sink: Sink | None) -> None:
 
 def wide(array: Floats | float) -> Floats:
     """Return the same numbers in float64, in which all work is done."""
-    return np.asarray(array, dtype=np.float64)
+    numbers = array if isinstance(array, np.ndarray) else _checks.real("sink", array)
+    return np.asarray(numbers, dtype=np.float64)
 
 
 def source(rng: np.random.Generator | None) -> np.random.Generator:

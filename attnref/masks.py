@@ -175,7 +175,8 @@ def alibi(
         dtype: floating, that of the query; float64 unless given.
 
     Returns:
-        The bias, (num_heads, L, S), 0 where a query meets its own key and negative elsewhere.
+        The bias, (num_heads, L, S), 0 where a query meets its own key and negative elsewhere; never
+        −∞, which would mask: beyond the lowest number of the dtype it stays there.
 
     Raises:
         TypeError: sizes or an offset that are not integers, or a dtype that is not floating.
@@ -196,7 +197,7 @@ def alibi(
     places = first + np.arange(int(L), dtype=np.float64)[:, np.newaxis]
     distance = abs(places - np.arange(int(S)))
     slopes = np.array(_slopes(int(num_heads)))[:, np.newaxis, np.newaxis]
-    return (slopes * (0 - distance)).astype(kind)
+    return np.maximum(slopes * (0 - distance), np.finfo(kind).min).astype(kind)
 
 
 def _slopes(num_heads: int) -> list[float]:

@@ -149,9 +149,10 @@ def problems(draw: st.DrawFn, *, values: bool = True) -> Problem:
 
     Without values the value has depth 0 and no leading axes.
     """
-    L, S, d_k, d_v = (draw(st.integers(0, largest)) for largest in (4, 5, 4, 3))
+    L, S, d_k, d_v = (draw(_sizes(largest)) for largest in (4, 5, 4, 3))
+    least = draw(st.sampled_from((1, 1, 1, 1, 0)))
     drawn = draw(
-        hnp.mutually_broadcastable_shapes(num_shapes=3, max_dims=2, max_side=3, min_side=0)
+        hnp.mutually_broadcastable_shapes(num_shapes=3, max_dims=2, max_side=3, min_side=least)
     )
     fronts, group = drawn.input_shapes, draw(st.sampled_from((1, 1, 2, 3)))
     if fronts[0] and group > 1:  # that many heads of the query read each head of key and value
@@ -165,6 +166,11 @@ def problems(draw: st.DrawFn, *, values: bool = True) -> Problem:
         value = np.empty((S, 0), dtype)
     shape = attention_shape(query, key, value)
     return Problem(query, key, value, **draw(_options(dtype, shape, bool(d_k))))
+
+
+def _sizes(largest: int) -> st.SearchStrategy[int]:
+    """Draw a size, 0 seldom: whatever is empty tests little of all else."""
+    return st.sampled_from([*range(2, largest + 1)] * 4 + [1, 1, 0])
 
 
 def attention_shape(query: Floats, *sources: Floats) -> tuple[int, ...]:
@@ -208,7 +214,7 @@ def _arrays(
     largest = draw(st.sampled_from((1.0, 30.0, 1000.0)))
     numbers = st.floats(-largest, largest, width=WIDTHS[dtype.name])
     numbers = numbers | st.sampled_from(also) if also else numbers
-    array = draw(hnp.arrays(dtype, shape, elements=numbers))
+    array = draw(hnp.arrays(dtype, shape, elements=numbers, fill=st.nothing()))
     layout = draw(st.none() | st.sampled_from(list(LAYOUTS))) if array.ndim > 1 else None
     return array if layout is None else LAYOUTS[layout](array)
 

@@ -354,6 +354,13 @@ def test_alibi_has_the_dtype_that_is_asked_for(dtype: str) -> None:
     oracle.assert_within(attention(query, key, value, bias=bias), truth)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_alibi_never_masks(dtype: str) -> None:
+    """However far a key is, its bias is finite: the lowest number where the true one is beyond."""
+    bias = masks.alibi(2, 1, 2, offset=10**45, dtype=dtype)
+    assert (bias == np.finfo(dtype).min).all()
+
+
 def test_alibi_under_a_cache_is_the_last_row_of_the_whole() -> None:
     """Row 48: decoding one query over S keys has the bias of the last row, not zeros."""
     whole = masks.alibi(H, S, S)

@@ -339,6 +339,13 @@ def test_sink_may_be_a_number_of_any_real_kind(attend: Attend) -> None:
         np.testing.assert_array_equal(attend(query, key, value, sink=sink), expected, strict=True)
 
 
+def test_sink_beyond_every_float_is_infinite() -> None:
+    """An integer that no float can hold is ±∞, as a float would be."""
+    a = normal(L, S)
+    assert np.isnan(softmax(a, sink=10**400)).all()
+    np.testing.assert_array_equal(softmax(a, sink=-(10**400)), softmax(a))
+
+
 # ------------------------------------------------------------------------------ shared heads
 
 

@@ -719,3 +719,10 @@ def test_both_refuse_options_that_do_not_fit(attend: Callable[..., Tensor]) -> N
     for options, kind, message in cases:
         with pytest.raises(kind, match=message):
             attend(QUERY, KEY, VALUE, **options)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_alibi_never_masks(dtype: torch.dtype) -> None:
+    """However far a key is, its bias is finite: the lowest number where the true one is beyond."""
+    bias = masks.alibi(2, 1, 2, offset=10**45, dtype=dtype)
+    assert (bias == torch.finfo(dtype).min).all()

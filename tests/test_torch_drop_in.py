@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 from torch.autograd import gradcheck, gradgradcheck
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention as torchs
 
 import attnref
@@ -386,3 +387,20 @@ def test_drop_in_agrees_with_numpy() -> None:
         truth = oracle.attention(query, key, value, **as_attention(QUERY, KEY, call)).output
         ours = scaled_dot_product_attention(QUERY, KEY, VALUE, **call).numpy()
         oracle.assert_agree(ours, theirs, truth)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+@pytest.mark.parametrize("chance", [0.1, 0.5, 0.9])
+def test_dropout_drops_what_torch_drops_from_the_same_seed(
+    dtype: torch.dtype, chance: float
+) -> None:
+    """From one seed of the global source both keep the same weights, seen by unit values."""
+    query, key, value = torch.zeros(2, 3, 5, 1), torch.zeros(2, 3, 7, 1), torch.eye(7)
+    q, k, v = (x.to(dtype) for x in (query, key, value.expand(2, 3, 7, 7)))
+    torch.manual_seed(11)
+    ours = scaled_dot_product_attention(q, k, v, dropout_p=chance)
+    torch.manual_seed(11)
+    with sdpa_kernel(SDPBackend.MATH):
+        theirs = torchs(q, k, v, dropout_p=chance)
+    assert torch.equal(ours > 0, theirs > 0)
+    assert 0 < (ours > 0).sum() < ours.numel()

@@ -538,6 +538,24 @@ def test_row_with_a_wild_option_leaves_the_other_rows_their_gradients(
     assert_same(taken(option), rest)
 
 
+def test_sink_of_minus_infinity_has_gradient_zero() -> None:
+    """It is no key: with keys or without, it takes no gradient and makes no NaN in passing."""
+    a = scores(QUERY, KEY).requires_grad_()
+    sink = torch.full((L,), -math.inf, dtype=torch.float64, requires_grad=True)
+    assert log_partition(a, mask=MASK, sink=sink)[EMPTY] == -math.inf
+    with anomaly_detection():
+        for function in (softmax, log_partition):
+            result = function(a, mask=MASK, sink=sink)
+            da, ds = torch.autograd.grad(result, (a, sink), torch.ones_like(result))
+            assert (ds == 0).all()
+            alone = function(a, mask=MASK)
+            assert_same([da], list(torch.autograd.grad(alone, a, torch.ones_like(alone))))
+        for attend in (attention, expanded_attention):
+            y = attend(QUERY, KEY, VALUE, mask=MASK, sink=sink)
+            (ds,) = torch.autograd.grad(swayed(y), sink)
+            assert (ds == 0).all()
+
+
 def test_capped_infinity_takes_no_gradient() -> None:
     """A score of ∞ is c under the cap, whose slope there is 0: its key has gradient 0."""
     key = KEY.clone()

@@ -59,7 +59,7 @@ def scaled_dot_product_attention(
             [20.]])
     """
     _entry.tensors(None, query=query, key=key, value=value)
-    _entry.flags(is_causal=is_causal, enable_gqa=enable_gqa)
+    _checks.flags(is_causal=is_causal, enable_gqa=enable_gqa)
     if not enable_gqa:
         _shapes.leading(query=query, key=key, value=value)
     shape = _shapes.attention_shape(query, key, value)
@@ -91,6 +91,7 @@ def _thinned(weights: Tensor, chance: float, source: torch.Generator | None) -> 
     if chance == 0:
         return weights
     place = weights.device if source is None else source.device
-    numbers = torch.rand(weights.shape, generator=source, dtype=torch.float64, device=place)
-    kept = weights * (numbers >= chance).to(weights.device)
-    return kept / (1 - chance) if chance < 1 else kept
+    # As Torch's own composed form draws it: from one seed both drop the same weights.
+    kept = torch.empty_like(weights, device=place, requires_grad=False)
+    thinned = weights * kept.bernoulli_(1 - chance, generator=source).to(weights.device)
+    return thinned / (1 - chance) if chance < 1 else thinned

@@ -1,7 +1,5 @@
 """What may enter the Torch side: the shared rules, and one that only Torch needs, one device."""
 
-import math
-
 import torch
 from torch import Tensor
 
@@ -53,10 +51,7 @@ def tensor_of(sink: Tensor | float, like: Tensor) -> Tensor:
     """Return a sink in float64, a number as a tensor without axes."""
     if isinstance(sink, Tensor):
         return sink.double()
-    try:
-        number = float(sink)
-    except OverflowError:  # an integer or a fraction beyond every float
-        number = math.inf if sink > 0 else -math.inf
+    number = _checks.real("sink", sink)
     return like.new_full((), number, dtype=torch.float64)
 
 
@@ -78,13 +73,6 @@ def floating_dtype(dtype: torch.dtype | None) -> torch.dtype:
     if name not in _checks.FLOATS:
         raise TypeError(f"dtype must be floating {_checks.FLOATS}, not {name}")
     return dtype
-
-
-def flags(**given: bool) -> None:
-    """Require True or False."""
-    for name, flag in given.items():
-        if not isinstance(flag, bool):
-            raise TypeError(f"{name} must be True or False, not {type(flag).__name__}")
 
 
 def source(generator: torch.Generator | None) -> torch.Generator | None:

@@ -33,7 +33,8 @@ def alibi(
         device: where the bias is made; Torch's default device unless given.
 
     Returns:
-        The bias, (H, L, S); 0 at a query's own key, negative elsewhere.
+        The bias, (H, L, S); 0 at a query's own key, negative elsewhere; never −∞, which would mask:
+        beyond the lowest number of the dtype it stays there.
 
     Raises:
         TypeError: sizes or an offset that are not integers, a dtype that is not floating.
@@ -54,7 +55,8 @@ def alibi(
     narrow = _entry.floating_dtype(dtype)
     i, j = (torch.arange(int(n), dtype=torch.float64, device=device) for n in (L, S))
     slopes = torch.tensor(_slopes(int(num_heads)), dtype=torch.float64, device=device)
-    return rounded(0.0 - slopes[:, None, None] * (i[:, None] + first - j).abs(), narrow)
+    bias = 0.0 - slopes[:, None, None] * (i[:, None] + first - j).abs()
+    return rounded(bias.clamp_min(torch.finfo(narrow).min), narrow)
 
 
 def _slopes(heads: int) -> list[float]:

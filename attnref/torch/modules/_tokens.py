@@ -65,7 +65,7 @@ def allowed(
     The new keys are the last of all; query t is at the place of the t-th of them.
     """
     mask(given, weight, scores, "(…, H, L, S)")
-    _entry.flags(causal=causal)
+    _checks.flags(causal=causal)
     if not causal:
         return given
     *_, L, S = scores
