@@ -3,6 +3,10 @@
 SOFTMAX, HALL, DROP_IN = "attnref/_softmax.py", "attnref/_attention.py", "attnref/_drop_in.py"
 MASKS, CHECKS, SHAPES = "attnref/masks.py", "attnref/_checks.py", "attnref/_shapes.py"
 INTEGERS, LOOPS, BOUND = "attnref/_integers.py", "attnref/_expanded.py", "attnref/testing/_bound.py"
+T_HALL, T_ROW, T_DROP_IN = (
+    f"attnref/torch/{room}.py" for room in ("_attention", "_softmax", "_drop_in")
+)
+T_GUARDED, T_ALIBI = "attnref/torch/_guarded.py", "attnref/torch/masks/_alibi.py"
 
 MUTANTS: dict[str, tuple[str, str, str]] = {
     # the row
@@ -16,7 +20,11 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
         "keepdims=True, where=here, initial",
         "keepdims=True, initial",
     ),
-    "shift by the maximum of the keys alone": (SOFTMAX, "m = np.maximum(largest, last)", "m = largest"),
+    "shift by the maximum of the keys alone": (
+        SOFTMAX,
+        "m = np.maximum(largest, last)",
+        "m = largest",
+    ),
     "empty rows not guarded": (
         SOFTMAX,
         "m = np.where(m == -np.inf, 0, m)",
@@ -249,4 +257,72 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
         "_UNITS[work] * units",
         "_UNITS[work] * 1000 * units",
     ),
+    # in Torch
+    "Torch: scale left out": (T_HALL, "a = beta * _guarded.inner(", "a = _guarded.inner("),
+    "Torch: bias capped": (
+        T_HALL,
+        "return a if bias is None else (a + bias.double())",
+        "return a if bias is None else (a + _guarded.tanh(bias.double()))",
+    ),
+    "Torch: a cap that NaN gets through": (
+        T_HALL,
+        "a = cap * _guarded.tanh(a / cap)",
+        "a = cap * torch.tanh(a / cap)",
+    ),
+    "Torch: bias of −∞ added and not selected": (
+        T_HALL,
+        "(a + bias.double()).masked_fill(bias == -torch.inf, -torch.inf)",
+        "a + bias.double()",
+    ),
+    "Torch: heads tiled": (
+        T_HALL,
+        "source.repeat_interleave(shared, dim=-3)",
+        "torch.cat([source] * shared, dim=-3)",
+    ),
+    "Torch: a gradient reaches an empty row": (
+        T_HALL,
+        "return y.masked_fill(_softmax.empty(allowed), 0.0)",
+        "return y",
+    ),
+    "Torch: a score of −∞ is not masked": (
+        T_ROW,
+        "present = scores != -torch.inf",
+        "present = scores == scores",
+    ),
+    "Torch: masked weights not selected": (
+        T_ROW,
+        "return p.masked_fill(~allowed, 0.0)",
+        "return p",
+    ),
+    "Torch: empty rows not guarded": (
+        T_ROW,
+        "return a.masked_fill(~allowed, -torch.inf).masked_fill(empty(allowed), 0.0)",
+        "return a.masked_fill(~allowed, -torch.inf)",
+    ),
+    "Torch: sink without a gradient": (
+        T_ROW,
+        "column = _entry.tensor_of(sink, like=a)",
+        "column = _entry.tensor_of(sink, like=a).detach()",
+    ),
+    "Torch: sink lost on the way": (
+        T_HALL,
+        "p = _softmax.weights(a, allowed, sink)\n    return rounded(averaged(",
+        "p = _softmax.weights(a, allowed, None)\n    return rounded(averaged(",
+    ),
+    "Torch: causal from the lower right": (
+        T_DROP_IN,
+        'align="upper-left"',
+        'align="lower-right"',
+    ),
+    "Torch: dropout without its division": (
+        T_DROP_IN,
+        "return thinned / (1 - chance) if chance < 1 else thinned",
+        "return thinned",
+    ),
+    "Torch: dropout keeps what it should drop": (
+        T_DROP_IN,
+        "kept.bernoulli_(1 - chance,",
+        "kept.bernoulli_(chance,",
+    ),
+    "Torch: ALiBi favours what is far": (T_ALIBI, "bias = 0.0 - slopes", "bias = 0.0 + slopes"),
 }

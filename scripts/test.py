@@ -17,7 +17,7 @@ CHECKS = [
     ("ruff check", ["ruff", "check"]),
     ("ruff format", ["ruff", "format", "--check"]),
     ("mypy", ["mypy"]),
-    ("pytest", ["pytest"]),
+    ("pytest", ["pytest", "-n", "logical", "--dist", "loadgroup"]),
 ]
 
 

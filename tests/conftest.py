@@ -1,10 +1,21 @@
-"""What several files of tests share: the site, built once."""
+"""What several files of tests share: the site, built once, and how tests run side by side."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the processes share the cores, not the threads
+
 import pages
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Send all that looks at the site to one process, so that it is built once there too."""
+    if config.pluginmanager.hasplugin("xdist"):
+        for item in items:
+            if "site" in getattr(item, "fixturenames", ()):
+                item.add_marker(pytest.mark.xdist_group("site"))
 
 
 @pytest.fixture(scope="session")

@@ -181,7 +181,7 @@ def test_checks_all_run(root: Path, failing: str, code: int) -> None:
     ]
     assert asked == ["ruff check", "ruff format --check", "mypy", "pytest -k masks"]
     assert said.code == code
-    last = {"": "pytest -k masks", "pytest": "Failed: pytest"}
+    last = {"": "pytest -n logical --dist loadgroup -k masks", "pytest": "Failed: pytest"}
     assert said.text.splitlines()[-1] == last.get(failing, "Failed: ruff check, ruff format, mypy")
 
 
