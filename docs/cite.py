@@ -9,16 +9,30 @@
 # Give its tag, the version and the statement's fingerprint. The tag never changes and is never used
 # again. The fingerprint is twelve digits of a hash over the statement, its definitions and its
 # assumptions, those of the derivations it uses included: should one of them be changed, it changes.
-# These are [the derivations](d/index.py) of this version:
+#
+# The page of [each derivation](d/index.py) has [its reference](d/ZFRM.py#cite-this) as text, BibTeX,
+# RIS and CSL-JSON, and in its head what reference managers look for. `python -m attnref cite` prints
+# the same. The package knows no address of a site; `--site URL` puts one in.
 
 # %%
-from attnref.derivations import RECORDS
+from attnref.__main__ import main
 
-for record in RECORDS:
-    print(f"{record.title}\n    {record.citation}\n")
+main(["cite", "ZFRM"])
+main(["cite", "ZFRM", "--format", "bibtex"])
 
 # %% [markdown]
-# To see whether a citation still says what it said, run `python -m attnref show ZFRM` and compare.
+# ## A derivation that was cited
+#
+# Every tag that was ever given stands in a register, with each statement it has had. So a reader who
+# finds a tag and a fingerprint in a paper can ask what became of them:
+
+# %%
+code = main(["check-citation", "ZFRM", "731ff370f77e"])
+
+# %% [markdown]
+# Here the exit code was `{python} code`. It is 0 if nothing changed; 1 if the statement was reworded or
+# corrected since, or the tag withdrawn, and each change is named; 2 if this tag never had that
+# fingerprint. A withdrawn tag keeps its address, where the reason stands and what took its place.
 #
 # ## An equation
 #

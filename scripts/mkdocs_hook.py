@@ -36,6 +36,7 @@ SIGNATURE = re.compile(r"<pre>.*?</pre> ?", re.DOTALL)
 
 log = logging.getLogger("mkdocs.hooks.attnref")
 records: dict[str, Record] = {}
+derivations: dict[str, dict[str, Any]] = {}
 heads: dict[str, str] = {}
 characters: set[str] = set()
 
@@ -67,8 +68,7 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
         details = "\n\n".join(map(str, group.exceptions))
         raise PluginError(f"{group.message}\n\n{details}") from None
     records.update({pages[path]: record for path, record in done.items()})
-    for tag, text in _register(config).tombstones.items():
-        files.append(File.generated(config, f"d/{tag}.md", content=text))
+    _read_register(pages, files, config)
 
 
 @event_priority(-100)
@@ -85,7 +85,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         return markdown
     source = Path(page.file.abs_src_path or "")
     url = page.canonical_url or ""
-    derivation = _register(config).derivation(source)
+    derivation = derivations.get(page.file.src_uri)
     try:
         document = convert(source, records[page.file.src_uri], url=url, derivation=derivation)
     except PageError as error:
@@ -135,10 +135,17 @@ def on_post_build(config: MkDocsConfig) -> None:
         index.write_text(text, encoding="utf-8")
 
 
-def _register(config: MkDocsConfig) -> register.Register:
-    """Return what is registered; a setting may name another register, for a site of the tests."""
+def _read_register(pages: dict[Path, str], files: Files, config: MkDocsConfig) -> None:
+    """Note how derivations are cited, and give each tag that was withdrawn a page that says so.
+
+    A setting may name another register, for the sites of the tests.
+    """
     other = config.extra.get("register", "")
-    return register.ask(config.site_url or "", register=other, folder=MEMORY / "register")
+    known = register.ask(config.site_url or "", register=other, folder=MEMORY / "register")
+    derivations.clear()
+    derivations.update({pages[path]: d for path in pages if (d := known.derivation(path))})
+    for tag, text in known.tombstones.items():
+        files.append(File.generated(config, f"d/{tag}.md", content=text))
 
 
 def _mkdocstrings(config: MkDocsConfig) -> Handlers:

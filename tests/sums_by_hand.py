@@ -12,7 +12,7 @@ from typing import Any
 
 from sympy import Add, Expr, Indexed, IndexedBase, KroneckerDelta, Mul, Pow, Sum, Symbol, exp
 
-from attnref.derivations._finite_sums import Exponential
+from attnref.derivations._atoms import Exponential
 from attnref.derivations._operators import Expectation, Inner, RandomVariable, Softmax, Variance
 
 Array = Mapping[Any, Fraction | int]  # tuples of as many indices as there are axes

@@ -14,6 +14,7 @@ from small_record import c, j, small_record
 GOOD = small_record()
 FIRST, SECOND = GOOD.steps
 (ONCE,) = GOOD.variants
+REAL = Symbol("c", real=True)
 FLAWS: dict[str, dict[str, Any]] = {
     "the tag 'mean' is not four capital": {"tag": "mean"},
     "two steps are called sum": {"steps": (FIRST, *GOOD.steps)},
@@ -30,6 +31,10 @@ FLAWS: dict[str, dict[str, Any]] = {
     "there is no wrong variant": {"variants": ()},
     "variant once changes nothing": {"variants": (replace(ONCE, expression=None),)},
     "c is not declared": {"symbols": GOOD.symbols[:2] + GOOD.symbols[3:]},
+    "two symbols are called c": {
+        "assumptions": (Law("shift", "", (Eq(c, REAL),)),),
+    },
+    "the code 'numpy.mean' is no public name": {"code": ("numpy.mean",)},
     "no locator for A textbook": {"sources": (Source("A textbook", "", False),)},
     "step shift is not proved: outside the language: it uses luck": {
         "steps": (FIRST, replace(SECOND, using=("luck",)))

@@ -1,9 +1,17 @@
 """One version, one date, one name, wherever they stand."""
 
+import re
 import tomllib
+from datetime import date
+
+from mkdocs.utils.yaml import yaml_load
 
 import attnref
 from pages import ROOT
+from sitebuild import head
+
+CFF_TEXTS = {"cff-version", "message", "title", "type", "version", "abstract", "doi", "url"}
+CFF_TEXTS |= {"repository-code", "repository", "commit"}
 
 
 def _text(name: str) -> str:
@@ -20,6 +28,27 @@ def test_version_is_the_same_everywhere() -> None:
 def test_date_is_the_same_everywhere() -> None:
     """The package and the citation file name one date."""
     assert f"\ndate-released: {attnref.__date__}\n" in _text("CITATION.cff")
+
+
+def test_citation_file_is_valid() -> None:
+    """CITATION.cff keeps to the Citation File Format 1.2.0: its keys, its kinds, its licences."""
+    found = yaml_load(_text("CITATION.cff"))
+    assert found.keys() >= {"cff-version", "message", "title", "authors"}
+    assert found.keys() <= {*CFF_TEXTS, "authors", "license", "keywords", "date-released"}
+    assert all(isinstance(found[key], str) and found[key] for key in CFF_TEXTS & found.keys())
+    assert (found["cff-version"], found["type"]) == ("1.2.0", "software")
+    assert isinstance(found["date-released"], date)
+    assert found["license"] == ["MIT", "CC-BY-4.0"]
+    assert len(set(found["keywords"])) == len(found["keywords"])
+    assert [author.keys() for author in found["authors"]] == [{"name"}]
+    assert re.fullmatch(r"\d+\.\d+\.\d+", found["version"])
+
+
+def test_authors_are_the_same_everywhere() -> None:
+    """The package's metadata, from which derivations are cited, and the citation file agree."""
+    authors = tomllib.loads(_text("pyproject.toml"))["project"]["authors"]
+    assert authors == yaml_load(_text("CITATION.cff"))["authors"]
+    assert authors == [{"name": head.AUTHOR}]
 
 
 def test_every_pin_is_exact() -> None:

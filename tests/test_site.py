@@ -110,12 +110,13 @@ def test_page_ends_with_how_to_run_and_cite_it(page: str, site: Path) -> None:
     end = _html(site, page).partition('id="run-and-cite-this-page"')[2]
     assert "python docs/" in end
     assert "It ran with Python 3." in end
-    assert "@misc{attnref-" in end
+    assert re.search(r"@(?:misc|techreport){attnref-", end)
 
 
 def test_no_two_pages_are_cited_under_one_key(site: Path) -> None:
     """A bibliography can hold every page of the site."""
-    keys = [re.findall(r"@misc{([\w-]+)", _html(site, page)) for page in PAGES]
+    ends = [_html(site, page).partition('id="run-and-cite-this-page"')[2] for page in PAGES]
+    keys = [re.findall(r"@(?:misc|techreport){([\w-]+)", end) for end in ends]
     assert all(len(found) == 1 for found in keys)
     assert len({key for (key,) in keys}) == len(PAGES)
 

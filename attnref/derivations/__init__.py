@@ -4,14 +4,22 @@ A record says what is claimed, from what and by which steps; `verify` proves eac
 before it, by the laws it names, for all sizes. NumPy and Torch are not involved.
 """
 
-from attnref.derivations._record import Law, Proof, Quantity, Record, Source, Step, Variant
+from attnref.derivations import _register, _story
+from attnref.derivations._record import (
+    Induction,
+    Law,
+    Proof,
+    Quantity,
+    Record,
+    Source,
+    Step,
+    Variant,
+)
 from attnref.derivations._verify import NotProvedError, Verdict, check, verify
-from attnref.derivations.dot_product_variance import RECORD as _VDOT
-from attnref.derivations.scaled_variance import RECORD as _VSCL
-from attnref.derivations.z_form import RECORD as _ZFRM
 
 __all__ = [
     "RECORDS",
+    "Induction",
     "Law",
     "NotProvedError",
     "Proof",
@@ -26,8 +34,14 @@ __all__ = [
     "verify",
 ]
 
-RECORDS: tuple[Record, ...] = (_ZFRM, _VDOT, _VSCL)
-"""Every derivation, in the order of the story."""
+RECORDS: tuple[Record, ...]
+"""Every derivation, in the order of the story; they are loaded when this is asked for."""
+
+
+def __getattr__(name: str) -> tuple[Record, ...]:
+    if name == "RECORDS":
+        return _story.records()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def get(tag: str) -> Record:
@@ -40,13 +54,14 @@ def get(tag: str) -> Record:
         The record.
 
     Raises:
-        ValueError: no derivation has this tag; the message lists those there are.
+        ValueError: the tag was withdrawn, with the reason and what took its place; or it was never
+            given, with the nearest one.
 
     >>> get("ZFRM").title
     'The Z form'
     """
-    for record in RECORDS:
-        if record.tag == tag.upper():
-            return record
-    known = ", ".join(record.tag for record in RECORDS)
-    raise ValueError(f"no derivation has the tag {tag!r}; there are {known}")
+    record = _story.find(tag.upper())
+    if record is None:
+        known = [known for tags in _story.STORY.values() for known in tags]
+        raise ValueError(_register.why_not(tag, known, _register.register()))
+    return record

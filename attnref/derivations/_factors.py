@@ -8,15 +8,19 @@ opened, δ when it is contracted, linearity when the factors without an index le
 from collections.abc import Callable, Collection
 from itertools import permutations
 
-from sympy import Dummy, Expr, KroneckerDelta, Mul, Sum, Symbol
+from sympy import Dummy, Expr, Integer, KroneckerDelta, Mul, Sum, Symbol
 
+from attnref.derivations._operators import Place
 from attnref.derivations._rational import OutsideLanguageError
 
-__all__ = ["Factors", "Ranges", "closed", "opened", "renamed"]
+__all__ = ["Factors", "Index", "Ranges", "closed", "lies_within", "opened", "renamed", "split"]
 
 Factors = list[Expr]
 Ranges = dict[Expr, Expr]
 """Each open index with the last value it takes; the first is 1."""
+
+_SPLIT = 9
+"""A sum of more terms is not written out."""
 
 
 class Index(Symbol):  # type: ignore[misc]  # SymPy has no types: its classes are Any
@@ -42,11 +46,23 @@ def renamed(e: Sum) -> tuple[Expr, Ranges]:
         fresh.setdefault(index, open_index)  # of two indices of one name, the inner one counts
         ranges[open_index] = last
         # A bound with an open index would make the order of the sums matter.
-        if first != 1 or not (last.is_integer and last.is_nonnegative) or last.has(Dummy):
+        if first != 1 or not _is_length(last) or last.has(Dummy):
             raise OutsideLanguageError(f"{e} does not run from 1 to a fixed whole number")
     if any(last.has(*fresh) for last in ranges.values()):
         raise OutsideLanguageError(f"{e} has a bound that is an index")
     return e.function.xreplace(fresh), ranges
+
+
+def split(last: Expr) -> tuple[Expr, list[Expr]]:
+    """Return n, and n + 1 and n + 2, for n + 2: a sum to n, and the last terms apart."""
+    more, most = last.as_coeff_Add()
+    if not (more.is_Integer and 0 < more <= _SPLIT and (most == 0 or _is_length(most))):
+        return last, []
+    return most, [most + end for end in range(1, int(more) + 1)]
+
+
+def _is_length(last: Expr) -> bool:
+    return bool(last.is_integer and last.is_nonnegative)
 
 
 def opened(term: Expr, ranges: Ranges, concerned: Callable[[Expr], bool]) -> tuple[Factors, Ranges]:
@@ -75,15 +91,34 @@ def closed(factors: Factors, ranges: Ranges) -> Expr:
 
 
 def _contracted(factors: Factors, ranges: Ranges) -> tuple[Factors, Ranges]:
-    """Let each δ_ij with two open indices of one range do away with i."""
+    """Let each δ_ij do away with an open index i, where j is sure to be in the range of i."""
     for delta in factors:
         base, power = delta.as_base_exp()
-        if isinstance(base, KroneckerDelta) and power.is_Integer and power > 0:
-            gone, kept = base.args[:2]
-            if gone in ranges and kept in ranges and ranges[gone] == ranges[kept]:
+        if not (isinstance(base, KroneckerDelta) and power.is_Integer and power > 0):
+            continue
+        left, right = base.args[:2]
+        for gone, kept in ((left, right), (right, left)):
+            if gone in ranges and _never_meets(kept, ranges[gone], ranges):
+                return [Integer(0)], {}
+            if gone in ranges and lies_within(kept, ranges[gone], ranges):
                 rest = [e.xreplace({gone: kept}) for e in factors if e is not delta]
                 return _contracted(rest, {i: last for i, last in ranges.items() if i != gone})
     return factors, ranges
+
+
+def lies_within(place: Expr, last: Expr, ranges: Ranges) -> bool:
+    """Say whether a place is sure to be one of 1 to last."""
+    if place in ranges:
+        return bool(ranges[place] == last)
+    if isinstance(place, Place):
+        return bool(place.last == last)
+    return bool(place.is_integer and (place - 1).is_nonnegative and (last - place).is_nonnegative)
+
+
+def _never_meets(place: Expr, last: Expr, ranges: Ranges) -> bool:
+    """Say whether a place is sure to be none of 1 to last."""
+    fixed = not place.has(*ranges)
+    return bool(fixed and ((place - last).is_positive or (1 - place).is_positive))
 
 
 def _connected(factors: Collection[Expr], ranges: Ranges) -> list[tuple[set[Expr], Factors]]:

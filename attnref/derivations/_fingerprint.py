@@ -1,9 +1,12 @@
 """A hash of what a record claims, by which a reader sees later whether the claim was reworded."""
 
 import hashlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sympy import Add, Expr, IndexedBase, Mul, Symbol
+
+from attnref.derivations._operators import Place
 
 if TYPE_CHECKING:
     from attnref.derivations._record import Record
@@ -31,10 +34,17 @@ def canonical(e: Expr) -> str:
     if e.is_Rational:
         return str(e)
     if isinstance(e, Symbol | IndexedBase):
-        facts = [fact for fact in ("integer", "positive") if getattr(e, f"is_{fact}")]
-        return ":".join((type(e).__name__, e.name, *facts))
+        return ":".join((type(e).__name__, e.name, *_facts(e)))
     args = sorted(map(canonical, _flat(e))) if isinstance(e, Add | Mul) else map(canonical, e.args)
     return f"({type(e).__name__} {' '.join(args)})"
+
+
+def _facts(e: Expr) -> Iterator[str]:
+    yield from (fact for fact in ("integer", "positive") if getattr(e, f"is_{fact}"))
+    if e.is_nonnegative and not e.is_positive:
+        yield "nonnegative"
+    if isinstance(e, Place):
+        yield f"to {canonical(e.last)}"
 
 
 def _flat(e: Expr) -> list[Expr]:

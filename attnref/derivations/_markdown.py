@@ -4,13 +4,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from attnref.derivations._printing import latex
-from attnref.derivations._text import citation, evidence, status
+from attnref.derivations._text import evidence, heading, status, uses_of
 from attnref.derivations._verify import verify
 
 if TYPE_CHECKING:
-    from attnref.derivations._record import Law, Record, Step, Variant
+    from attnref.derivations._chains import Line
+    from attnref.derivations._record import Law, Record, Variant
 
 __all__ = ["markdown", "proof"]
+
+_SIGNS = {"=": "=", "<=": r"\leq"}
 
 
 def markdown(record: "Record") -> str:
@@ -22,14 +25,14 @@ def markdown(record: "Record") -> str:
         _symbols(record),
         *_laws(record),
         "## Steps",
-        *(_step(record, step) for step in record.steps),
+        *_steps(record),
         *_closing(record),
     )
 
 
 def proof(record: "Record") -> str:
     """Lay out the steps alone, for a page that tells the rest in words of its own."""
-    return _framed(record, *(_step(record, step) for step in record.steps))
+    return _framed(record, *_steps(record))
 
 
 def _framed(record: "Record", *blocks: str) -> str:
@@ -73,16 +76,27 @@ def _laws(record: "Record") -> Iterator[str]:
 
 def _law(record: "Record", law: "Law") -> str:
     equalities = r", \quad ".join(map(latex, law.equalities))
-    used = ", ".join(step.name for step in record.steps if law.name in step.using)
     formula = _display(record.tag, f"law-{_word(law.name)}", equalities)
-    return _boxed("step law", formula, f"*{law.name}*: {law.words}. Used in: {used}.")
+    return _boxed(
+        "step law", formula, f"*{law.name}*: {law.words}. Used in: {uses_of(record, law)}."
+    )
 
 
-def _step(record: "Record", step: "Step") -> str:
-    left = latex(record.statement.lhs) if step is record.steps[0] else ""
-    formula = f"{left} = {latex(step.expression)}".strip()
+def _steps(record: "Record") -> Iterator[str]:
+    for chain in record.chains:
+        if chain.part:
+            yield f"### {chain.part.capitalize()}: {heading(record, chain.part)}"
+        first = latex(chain.start)
+        for line in chain.lines:
+            yield _line(record, line, first)
+            first = ""
+
+
+def _line(record: "Record", line: "Line", left: str) -> str:
+    step = line.step
+    formula = f"{left} {_SIGNS[step.relation]} {latex(step.expression)}".strip()
     using = f" By {', '.join(f'*{name}*' for name in step.using)}." if step.using else ""
-    return _boxed("step", _display(record.tag, step.name, formula), step.reason + using)
+    return _boxed("step", _display(record.tag, line.address, formula), step.reason + using)
 
 
 def _closing(record: "Record") -> Iterator[str]:
@@ -93,7 +107,6 @@ def _closing(record: "Record") -> Iterator[str]:
         yield record.remark
     yield "## Sources"
     yield "\n".join(f"- {s.work}, {s.locator} ({evidence(s)})" for s in record.sources)
-    yield f"Cite: {citation(record)}."
 
 
 def _variant(record: "Record", variant: "Variant") -> str:

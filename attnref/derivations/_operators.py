@@ -6,15 +6,20 @@ is said by the definitions of a record, or, for the expectation, by the laws of 
 
 from typing import Any
 
-from sympy import Add, Expr, Function, IndexedBase, Mul, Pow, Symbol
+from sympy import Add, Expr, Function, IndexedBase, Le, Mul, Pow, Symbol
+from sympy.printing.precedence import PRECEDENCE
 
 __all__ = [
     "Expectation",
     "Inner",
+    "Merged",
+    "Partial",
+    "Place",
     "RandomVariable",
     "RandomVector",
     "Softmax",
     "Variance",
+    "at_most",
     "bracketed",
     "difference",
     "is_random",
@@ -30,6 +35,21 @@ class RandomVariable(Symbol):  # type: ignore[misc]  # SymPy has no types: its c
 
 class RandomVector(IndexedBase):  # type: ignore[misc]  # as above
     """A random vector; its components are random numbers."""
+
+
+class Place(Symbol):  # type: ignore[misc]  # as above
+    """An index from 1 to last that stands free in a line: one of the places of a sum."""
+
+    last: Expr
+
+    def __new__(cls, name: str, last: Expr) -> "Place":
+        """Name a place, and say where the places end."""
+        place: Place = Symbol.__xnew__(cls, name, integer=True)
+        place.last = last
+        return place
+
+    def _hashable_content(self) -> tuple[object, ...]:
+        return (*super()._hashable_content(), self.last)
 
 
 class _Operator(Function):  # type: ignore[misc]  # as above
@@ -77,6 +97,22 @@ class Inner(_Operator):
         return f"⟨{left}, {right}⟩"
 
 
+class Merged(_Operator):
+    """A ⊕ B, the state that two partial states merge into: an index of its m, Z and N."""
+
+    nargs = 2
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        inner = (printer._print(arg) for arg in self.args)
+        return r" \oplus ".join(
+            f"({tex})" if isinstance(arg, Merged) else tex
+            for arg, tex in zip(self.args, inner, strict=True)
+        )
+
+    def _plain(self, printer: Any) -> str:
+        return f"({'⊕'.join(map(printer._print, self.args))})"
+
+
 class Softmax(_Operator):
     """softmax_s(a): the weight of place s in a row of scores a."""
 
@@ -90,6 +126,26 @@ class Softmax(_Operator):
     def _plain(self, printer: Any) -> str:
         row, place = map(printer._print, self.args)
         return f"softmax_{place}({row})"
+
+
+class Partial(_Operator):
+    """∂f/∂x, the derivative of f when x alone is moved; x is a symbol or an indexed symbol."""
+
+    nargs = 2
+    precedence = PRECEDENCE["Mul"]
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        above, below = map(printer._print, self.args)
+        if self.args[0].is_Symbol or self.args[0].is_Indexed:
+            tex = rf"\frac{{\partial {above}}}{{\partial {below}}}"
+        else:
+            tex = rf"\frac{{\partial}}{{\partial {below}}} {bracketed(above)}"
+        return rf"\left({tex}\right)^{{{exp}}}" if exp else tex
+
+    def _plain(self, printer: Any) -> str:
+        above, below = map(printer._print, self.args)
+        whole = self.args[0].is_Symbol or self.args[0].is_Indexed
+        return f"∂{above}/∂{below}" if whole else f"∂({above})/∂{below}"
 
 
 def bracketed(tex: str, left: str = "(", right: str = ")") -> str:
@@ -126,3 +182,8 @@ def total(*terms: Expr) -> Expr:
 def difference(left: Expr, right: Expr) -> Expr:
     """Subtract, and keep both sides as they are written."""
     return Add(left, Mul(-1, right, evaluate=False), evaluate=False)
+
+
+def at_most(left: Expr, right: Expr) -> Le:
+    """State left ≤ right, and keep both sides even where SymPy sees that it is true."""
+    return Le(left, right, evaluate=False)

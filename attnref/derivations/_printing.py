@@ -35,6 +35,12 @@ _WORDS = {
     r"\in": "∈",
     r"\neq": "≠",
     r"\geq": "≥",
+    r"\leq": "≤",
+    r"\log": "log",
+    r"\partial ": "∂",
+    r"\beta": "β",
+    r"\delta": "δ",
+    r"\infty": "∞",
     "^2": "²",
     "$": "",
 }
@@ -53,8 +59,8 @@ def plain(expression: Expr) -> str:
 def plain_words(words: str) -> str:
     """Turn the LaTeX in a sentence into plain text; it is a few symbols, never a long formula."""
     words = re.sub(r"\\eqref\{([^}]*)\}", r"\1", words)
-    for tex, text in _WORDS.items():
-        words = words.replace(tex, text)
+    for tex in sorted(_WORDS, key=len, reverse=True):  # \infty before \in
+        words = words.replace(tex, _WORDS[tex])
     return words.replace("{", "").replace("}", "")
 
 
@@ -95,8 +101,11 @@ class _AsWritten:
         return str(self._bracketed(formula)) if loose else formula
 
     def _print_Add(self: Any, e: Expr, order: str | None = None) -> str:
-        text = str(self._print(e.args[0]))
-        for term in map(self._print, e.args[1:]):
+        first, *others = e.args
+        if first.is_Integer and len(others) == 1 and others[0].is_Symbol and others[0].is_integer:
+            first, others = others[0], [first]  # SymPy writes 1 + n where n + 1 is meant
+        text = str(self._print(first))
+        for term in map(self._print, others):
             text += f" - {term[1:]}" if term.startswith("-") else f" + {term}"
         return text
 
@@ -155,6 +164,12 @@ class _Plain(_AsWritten, StrPrinter):  # type: ignore[misc]  # as above
 
     def _print_Exponential(self, e: Expr) -> str:
         return f"exp({self._print(e.args[0])})"
+
+    def _print_Logarithm(self, e: Expr) -> str:
+        return f"log({self._print(e.args[0])})"
+
+    def _print_LessThan(self, e: Expr) -> str:
+        return f"{self._print(e.lhs)} ≤ {self._print(e.rhs)}"
 
     def _print_Equality(self, e: Expr) -> str:
         return f"{self._print(e.lhs)} = {self._print(e.rhs)}"

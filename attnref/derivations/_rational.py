@@ -9,26 +9,65 @@ from typing import Any
 from sympy import QQ, Add, Expr, Mul, Pow, S, Symbol, sqrt
 from sympy.polys.fields import field
 
-__all__ = ["OutsideLanguageError", "terms"]
+__all__ = ["DivisionByZeroError", "OutsideLanguageError", "factored", "terms"]
 
 
 class OutsideLanguageError(ValueError):
     """The judge has no laws for this expression."""
 
 
+class DivisionByZeroError(OutsideLanguageError):
+    """What is divided by is 0, whatever the symbols are."""
+
+
 def terms(expression: Expr) -> list[Expr]:
     """Expand into monomials, all over one factored denominator without common factors."""
-    if expression.has(S.NaN, S.ComplexInfinity, S.Infinity, S.NegativeInfinity):
-        raise OutsideLanguageError("a division by 0, or an infinite number")
-    # Sorted by name: which of x − y and y − x a denominator keeps must not depend on the writing.
-    atoms = sorted(_atoms(expression), key=str)
-    quotient = _quotient(expression, _generators(atoms))
+    _refuse_infinite(expression)
+    if _is_monomial(expression):
+        return [expression] if expression != 0 else []
+    atoms, quotient = _field(expression)
     unit, factors = quotient.denom.factor_list()
     below = Mul(*(factor.as_expr(*atoms) ** -power for factor, power in factors))
     return [
         QQ.to_sympy(coefficient / unit) * Mul(*map(Pow, atoms, powers)) * below
         for powers, coefficient in quotient.numer.terms()
     ]
+
+
+def factored(expression: Expr) -> tuple[Expr, list[tuple[Expr, int]]]:
+    """Factor into a rational number and powers of polynomials that have no factors."""
+    atoms, quotient = _field(expression)
+    if not quotient:
+        return S.Zero, []
+    above, numerator = quotient.numer.factor_list()
+    below, denominator = quotient.denom.factor_list()
+    powers = [*numerator, *((factor, -power) for factor, power in denominator)]
+    number = QQ.to_sympy(above / below)
+    return number, [(factor.as_expr(*atoms), power) for factor, power in powers]
+
+
+def _field(expression: Expr) -> tuple[list[Expr], Any]:
+    """Return the atoms, and the expression as an element of the field they generate."""
+    _refuse_infinite(expression)
+    # Sorted by name: which of x − y and y − x a denominator keeps must not depend on the writing.
+    atoms = sorted(_atoms(expression), key=str)
+    return atoms, _quotient(expression, _generators(atoms))
+
+
+def _refuse_infinite(expression: Expr) -> None:
+    if expression.has(S.NaN, S.ComplexInfinity):
+        raise DivisionByZeroError("a division by 0")
+    if expression.has(S.Infinity, S.NegativeInfinity):
+        raise OutsideLanguageError("an infinite number")
+
+
+def _is_monomial(e: Expr) -> bool:
+    """Say whether there is nothing to expand: a product of powers of atoms."""
+    bases = [
+        factor.base if factor.is_Pow and factor.exp.is_Integer else factor
+        for factor in Mul.make_args(e)
+    ]
+    return not any(map(_is_compound, bases)) and bool(_atoms(e) or e.is_Rational)
 
 
 def _atoms(e: Expr) -> set[Expr]:
@@ -82,5 +121,5 @@ def _quotient(e: Expr, generators: dict[Expr, Any]) -> Any:
 
 def _integer_power(base: Any, power: int) -> Any:
     if power < 0 and not base:
-        raise OutsideLanguageError("a division by 0")
+        raise DivisionByZeroError("a division by 0")
     return base**power

@@ -6,11 +6,12 @@ what it shows to a reader is generated from the expressions that are checked.
 
 from dataclasses import dataclass
 
-from sympy import Eq, Expr, Symbol
+from sympy import Eq, Expr, Le, Symbol
 
-from attnref.derivations import _fingerprint, _markdown, _text
+from attnref.derivations import _citing, _fingerprint, _markdown, _printing, _text
+from attnref.derivations._chains import Chain, Line, chains_of, places_of
 
-__all__ = ["Law", "Proof", "Quantity", "Record", "Source", "Step", "Variant"]
+__all__ = ["Induction", "Law", "Proof", "Quantity", "Record", "Source", "Step", "Variant"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,11 @@ class Quantity:
     meaning: str
     domain: str
 
+    @property
+    def letter(self) -> str:
+        """The symbol in LaTeX."""
+        return _printing.latex(self.symbol)
+
 
 @dataclass(frozen=True)
 class Law:
@@ -35,31 +41,48 @@ class Law:
     Arguments:
         name: a word or two, unique in the record.
         words: what the equalities say.
-        equalities: each is used from left to right.
+        equalities: each is used from left to right; of a ≤ b a step "<=" may use b − a ≥ 0.
         variables: the symbols it holds for all values of.
     """
 
     name: str
     words: str
-    equalities: tuple[Eq, ...]
+    equalities: tuple[Eq | Le, ...]
     variables: tuple[Symbol, ...] = ()
 
 
 @dataclass(frozen=True)
 class Step:
-    """The next expression, equal to the one before it.
+    """The next expression, equal to the one before it, or at least as large.
 
     Arguments:
         name: a word, part of the step's address.
-        expression: what the line before is equal to.
+        expression: what the line before is equal to, or at most.
         reason: why, in words.
         using: the names of the laws this step may use; an unnamed law can't help it.
+        relation: "=" or "<=", between the line before and this one.
     """
 
     name: str
     expression: Expr
     reason: str
     using: tuple[str, ...] = ()
+    relation: str = "="
+
+
+@dataclass(frozen=True)
+class Induction:
+    """Two proofs in the place of one: of P(0), and of P(n + 1) from P(n); P is the statement.
+
+    Arguments:
+        variable: n, a whole number, at least 0.
+        base: from the left to the right side of P(0).
+        step: from the left to the right side of P(n + 1); the law "hypothesis" is P(n).
+    """
+
+    variable: Symbol
+    base: tuple[Step, ...]
+    step: tuple[Step, ...]
 
 
 @dataclass(frozen=True)
@@ -102,18 +125,20 @@ class Record:
         symbols: every symbol that stands free in the record.
         definitions: laws that name things.
         assumptions: laws that may fail to hold.
-        steps: from the statement's left side to its right side.
+        steps: from the statement's left side to its right side; none if there is an induction.
         variants: what must be refused.
         sources: the literature.
         date: of the last change, ISO.
         uses: records whose statements the steps may use, by their tags.
         remark: what else a reader should know, where more is assumed than needed, say.
+        induction: the proof, if it is one by induction.
+        code: the public names that are this formula, "attnref.softmax" say.
     """
 
     tag: str
     title: str
     summary: str
-    statement: Eq
+    statement: Eq | Le
     symbols: tuple[Quantity, ...]
     definitions: tuple[Law, ...]
     assumptions: tuple[Law, ...]
@@ -123,12 +148,29 @@ class Record:
     date: str
     uses: tuple["Record", ...] = ()
     remark: str = ""
+    induction: Induction | None = None
+    code: tuple[str, ...] = ()
 
     @property
     def laws(self) -> tuple[Law, ...]:
         """All that a step may name; the statement of a used record goes by its tag."""
-        quoted = (Law(other.tag, other.title, (other.statement,)) for other in self.uses)
+        quoted = (Law(r.tag, r.title, (r.statement,), places_of(r)) for r in self.uses)
         return (*self.definitions, *self.assumptions, *quoted)
+
+    @property
+    def hypothesis(self) -> Law:
+        """The statement as a law, for the step of an induction: for this $n$ and no other."""
+        return Law("hypothesis", "the statement, for this number alone", (self.statement,))
+
+    @property
+    def chains(self) -> tuple[Chain, ...]:
+        """The lines that prove the statement: one chain, or those of an induction."""
+        return chains_of(self)
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """The lines of all chains."""
+        return tuple(line for chain in self.chains for line in chain.lines)
 
     @property
     def fingerprint(self) -> str:
@@ -138,7 +180,7 @@ class Record:
     @property
     def citation(self) -> str:
         """How to cite this derivation, as it stands in this version."""
-        return _text.citation(self)
+        return _citing.cite(self)
 
     @property
     def proof(self) -> "Proof":

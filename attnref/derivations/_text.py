@@ -1,26 +1,20 @@
 """A record as plain text, for the terminal."""
 
 from collections.abc import Iterator
-from importlib.metadata import version
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from attnref.derivations._printing import plain, plain_words
+from attnref.derivations._citing import cite
+from attnref.derivations._printing import latex, plain, plain_words
 from attnref.derivations._verify import verify
 
 if TYPE_CHECKING:
     from attnref.derivations._record import Law, Record, Source, Variant
     from attnref.derivations._verify import Verdict
 
-__all__ = ["citation", "evidence", "proof", "status", "text"]
+__all__ = ["evidence", "heading", "proof", "status", "text", "uses_of"]
 
-
-def citation(record: "Record") -> str:
-    """Name the package, the tag, the version and the hash of the statement."""
-    return (
-        f"attnref, derivation {record.tag}, version {version('attnref')}, "
-        f"statement {record.fingerprint}"
-    )
+_SIGNS = {"=": "=", "<=": "≤"}
 
 
 def status(verdict: "Verdict", sizes: str) -> str:
@@ -47,7 +41,7 @@ def text(record: "Record") -> str:
             blocks.append(f"{title}\n{block}")
     if record.remark:
         blocks.append(_words(record.remark))
-    blocks.append(f"Cite: {citation(record)}")
+    blocks.append(f"Cite: {cite(record)}")
     if failures := verify(record).failures:
         blocks.append("\n".join(failures))
     return "\n\n".join(blocks)
@@ -85,7 +79,7 @@ def _symbols(record: "Record") -> Iterator[str]:
 
 def _law(record: "Record", law: "Law") -> str:
     equalities = ",  ".join(map(plain, law.equalities))
-    used = ", ".join(step.name for step in record.steps if law.name in step.using)
+    used = uses_of(record, law)
     return f"    {equalities}\n{_words(f'{law.name}: {law.words}; used in: {used}', 8)}"
 
 
@@ -94,11 +88,28 @@ def _is_quoted(record: "Record", law: "Law") -> bool:
 
 
 def _steps(record: "Record") -> Iterator[str]:
-    yield f"    {plain(record.statement.lhs)}"
-    for number, step in enumerate(record.steps, start=1):
-        using = f" [{', '.join(step.using)}]" if step.using else ""
-        yield f"{number:>4}. = {plain(step.expression)}"
-        yield _words(f"{step.name}: {step.reason}{using}", 8)
+    for chain in record.chains:
+        if chain.part:
+            yield f"  {chain.part.capitalize()}: {plain_words(heading(record, chain.part))}"
+        yield f"    {plain(chain.start)}"
+        for number, line in enumerate(chain.lines, start=1):
+            step = line.step
+            using = f" [{', '.join(step.using)}]" if step.using else ""
+            yield f"{number:>4}. {_SIGNS[step.relation]} {plain(step.expression)}"
+            yield _words(f"{line.address}: {step.reason}{using}", 8)
+
+
+def heading(record: "Record", part: str) -> str:
+    """Say what a part of an induction proves."""
+    n = latex(record.induction.variable) if record.induction else ""
+    if part == "base":
+        return f"the statement for ${n} = 0$"
+    return f"from ${n}$ to ${n} + 1$; the hypothesis is the statement for ${n}$"
+
+
+def uses_of(record: "Record", law: "Law") -> str:
+    """Name the lines that use a law."""
+    return ", ".join(line.address for line in record.lines if law.name in line.step.using)
 
 
 def _variant(record: "Record", variant: "Variant") -> str:

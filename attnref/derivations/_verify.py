@@ -1,21 +1,22 @@
 """The check of a record: each step from the one before it, by the laws it names and no others."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
 from sympy import Expr, Sum, Symbol
 
+from attnref.derivations._chains import Line, bound_in
 from attnref.derivations._problems import problems_of
 from attnref.derivations._proof import Finding, Outcome, prove
 
 if TYPE_CHECKING:
-    from attnref.derivations._record import Record, Step, Variant
+    from attnref.derivations._record import Record, Variant
 
-__all__ = ["NotProvedError", "Result", "Verdict", "check", "verify"]
+__all__ = ["NotProvedError", "Result", "Verdict", "check", "judged", "verify"]
 
-_REFUSALS = (Outcome.NOT_EQUAL, Outcome.MAY_DIVIDE_BY_ZERO)
+_REFUSALS = frozenset(Outcome) - {Outcome.PROVED, Outcome.OUTSIDE}
 """A variant that is merely outside the language has not been refused for being wrong."""
 
 
@@ -88,7 +89,7 @@ def verify(record: "Record") -> Verdict:
     True
     """
     start = time.perf_counter()
-    steps = tuple(_check_step(record, step) for step in record.steps)
+    steps = tuple(_check_line(record, line) for line in record.lines)
     variants = tuple(_check_variant(record, variant) for variant in record.variants)
     unproved = (f"{used.tag} is not proved" for used in record.uses if not verify(used).proved)
     problems = (*problems_of(record), *unproved)
@@ -120,44 +121,45 @@ def check(record: "Record") -> Verdict:
     return verdict
 
 
-def _check_step(record: "Record", step: "Step") -> Result:
-    finding = _finding(record, step.name, step.expression, step.using)
-    return Result(step.name, finding.outcome is Outcome.PROVED, finding)
+def _check_line(record: "Record", line: Line) -> Result:
+    finding = judged(record, line)
+    return Result(line.address, finding.outcome is Outcome.PROVED, finding)
 
 
 def _check_variant(record: "Record", variant: "Variant") -> Result:
-    step = next((step for step in record.steps if step.name == variant.step), None)
-    if step is None:
+    line = next((line for line in record.lines if line.step.name == variant.step), None)
+    if line is None:
         outside = Finding(Outcome.OUTSIDE, f"there is no step {variant.step}")
         return Result(variant.name, False, outside)
-    expression = step.expression if variant.expression is None else variant.expression
-    using = tuple(name for name in step.using if name not in variant.withheld)
-    finding = _finding(record, step.name, expression, using)
+    expression = line.step.expression if variant.expression is None else variant.expression
+    using = tuple(name for name in line.step.using if name not in variant.withheld)
+    wrong = replace(line, step=replace(line.step, expression=expression, using=using))
+    finding = judged(record, wrong)
     return Result(variant.name, finding.outcome in _REFUSALS, finding)
 
 
-def _finding(record: "Record", step: str, expression: Expr, using: tuple[str, ...]) -> Finding:
-    laws = {law.name: law for law in record.laws}
-    unknown = [name for name in using if name not in laws]
+def judged(record: "Record", line: Line) -> Finding:
+    """Check one line of a record, or one that is put in its place."""
+    step = line.step
+    laws = {law.name: law for law in line.laws}
+    unknown = [name for name in step.using if name not in laws]
     if unknown:
         return Finding(Outcome.OUTSIDE, f"it uses {', '.join(unknown)}, which no law is called")
-    return prove(_before(record, step), expression, [laws[name] for name in using])
-
-
-def _before(record: "Record", name: str) -> Expr:
-    """Return the expression that a step starts from."""
-    place = [step.name for step in record.steps].index(name)
-    return record.steps[place - 1].expression if place else record.statement.lhs
+    used = [laws[name] for name in step.using]
+    bound = bound_in(record)
+    return prove(line.before, step.expression, used, bound=bound, relation=step.relation)
 
 
 def _sums(record: "Record") -> set[Sum]:
-    expressions = [record.statement, *(step.expression for step in record.steps)]
+    # The base of an induction has one size by nature, and is a proof for none but that one.
+    lines = (line for chain in record.chains if chain.part != "base" for line in chain.lines)
+    expressions = [record.statement, *(line.step.expression for line in lines)]
     expressions += [equality for law in record.laws for equality in law.equalities]
     return set[Sum]().union(*(expression.atoms(Sum) for expression in expressions))
 
 
 def _is_size(symbol: Expr) -> bool:
-    return isinstance(symbol, Symbol) and bool(symbol.is_integer and symbol.is_positive)
+    return isinstance(symbol, Symbol) and bool(symbol.is_integer and symbol.is_nonnegative)
 
 
 def _line(finding: Finding) -> str:

@@ -192,3 +192,4 @@ RECORD = Record(
         "$\\sigma_q^2 \\sigma_k^2 = 1$ matters."
     ),
 )
+RECORDS = (RECORD,)

@@ -52,3 +52,4 @@ RECORD = Record(
     uses=(VDOT,),
     remark="The assumptions are those of VDOT.",
 )
+RECORDS = (RECORD,)

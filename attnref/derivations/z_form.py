@@ -125,3 +125,4 @@ RECORD = Record(
     date="2026-11-29",
     remark="$y_t$, $v_s$ are vectors; both sides are linear in $v$, one component stands for all.",
 )
+RECORDS = (RECORD,)

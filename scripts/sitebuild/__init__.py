@@ -8,6 +8,7 @@
     convert.py     page + record → Markdown
     colophon.py    how to run a page, what it ran with, how to cite it
     register.py    how a derivation is cited, and what stands where a tag was withdrawn
+    registrar.py   asks the package for both, in a process of its own
     head.py        what a page's head tells programs
     docstrings.py  the package's docstrings → what mkdocstrings reads
     equations.py   LaTeX in HTML → MathML with numbers and links

@@ -60,6 +60,7 @@ def write(docs: Path, out: Path) -> None:
             document = convert(page, records[page], derivation=known.derivation(page))
             target.write_text(document.markdown, encoding="utf-8")
         for tag, tombstone in known.tombstones.items():
+            (writing / "d").mkdir(exist_ok=True)
             (writing / "d" / f"{tag}.md").write_text(tombstone, encoding="utf-8")
         for text in writing.rglob("*.md"):
             text.write_text(_link_to_markdown(text.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,5 +1,6 @@
 """A page and the record of its run → Markdown, in which each output stands below its code."""
 
+import html
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,9 +8,11 @@ from textwrap import indent
 from typing import Any
 
 from sitebuild import colophon, rules
+from sitebuild.equations import as_text
 from sitebuild.memory import Record
 from sitebuild.script import INLINE, Cell, PageError, read
 
+FORMULA = re.compile(r"\$([^$]+)\$")
 OUTPUT = "{ .text .output .no-copy }"
 
 
@@ -34,7 +37,7 @@ def convert(
     if not title:
         raise PageError(page, None, "has no heading `# …` to be cited by")
     end = colophon.markdown(page, title, record["versions"], url, derivation)
-    return Document(f"{body}\n\n{end}", description, _plain(title))
+    return Document(f"{body}\n\n{end}", description, _seen(title))
 
 
 def fence(text: str, info: str) -> str:
@@ -80,6 +83,11 @@ def _title(body: str) -> tuple[str, str]:
     if not heading:
         return "", ""
     return heading["title"].strip(), _plain(heading["first"])
+
+
+def _seen(title: str) -> str:
+    """Return a heading as it is seen, its formulas too."""
+    return html.unescape(as_text(html.escape(FORMULA.sub(r"\\(\1\\)", title), quote=False)))
 
 
 def _plain(markdown: str) -> str:

@@ -1,14 +1,15 @@
 """What a page's head tells programs: whose it is, and how to refer to it.
 
-Highwire's meta tags are what reference managers and Scholar read, schema.org's JSON-LD the rest.
-Both are data: nothing here runs. An address stands in them only where the site has one.
+Every page has Highwire's meta tags, which reference managers and Scholar read; a derivation's page
+has schema.org's JSON-LD too, for what they can't say: version, tag and fingerprint. All of it is
+data, and nothing runs. An address stands there only where the site has one.
 """
 
 import html
 import json
 from typing import Any
 
-from attnref import __date__, __version__
+from attnref import __date__
 
 AUTHOR = "The attnref developers"
 LICENCE = "https://creativecommons.org/licenses/by/4.0/"
@@ -16,8 +17,7 @@ LICENCE = "https://creativecommons.org/licenses/by/4.0/"
 
 def of_page(title: str, url: str) -> str:
     """Return what the head of a page says that is no derivation."""
-    work = {"title": title, "author": AUTHOR, "version": __version__, "date": __date__, "url": url}
-    return _meta(work) + _json_ld("TechArticle", work)
+    return _meta({"title": title, "author": AUTHOR, "date": __date__, "url": url})
 
 
 def of_derivation(work: dict[str, str]) -> str:
@@ -26,11 +26,7 @@ def of_derivation(work: dict[str, str]) -> str:
         "citation_technical_report_institution": "attnref",
         "citation_technical_report_number": work["tag"],
     }
-    marks = [
-        {"@type": "PropertyValue", "propertyID": name, "value": work[name]}
-        for name in ("tag", "statement")
-    ]
-    return _meta(work, report) + _json_ld("ScholarlyArticle", work, identifier=marks)
+    return _meta(work, report) + _json_ld(work)
 
 
 def _meta(work: dict[str, str], more: dict[str, str] | None = None) -> str:
@@ -38,7 +34,6 @@ def _meta(work: dict[str, str], more: dict[str, str] | None = None) -> str:
         "citation_title": work["title"],
         "citation_author": work["author"],
         "citation_publication_date": work["date"].replace("-", "/"),
-        "citation_language": "en",
         **(more or {}),
         **({"citation_public_url": work["url"]} if work["url"] else {}),
     }
@@ -47,18 +42,22 @@ def _meta(work: dict[str, str], more: dict[str, str] | None = None) -> str:
     )
 
 
-def _json_ld(kind: str, work: dict[str, str], **more: Any) -> str:
-    data = {
+def _json_ld(work: dict[str, str]) -> str:
+    marks = [
+        {"@type": "PropertyValue", "propertyID": name, "value": work[name]}
+        for name in ("tag", "statement")
+    ]
+    data: dict[str, Any] = {
         "@context": "https://schema.org",
-        "@type": kind,
+        "@type": "ScholarlyArticle",
         "headline": work["title"],
         "author": {"@type": "Organization", "name": work["author"]},
         "datePublished": work["date"],
         "version": work["version"],
+        "identifier": marks,
         "isPartOf": {"@type": "WebSite", "name": "attnref"},
         "inLanguage": "en",
         "license": LICENCE,
-        **more,
         **({"url": work["url"]} if work["url"] else {}),
     }
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", r"\u003c")
