@@ -46,9 +46,11 @@ print(attention(query, key, value).round(4))
 # **To cite**, see [How to cite](cite.py). [Derivations](d/index.py) carry a tag that stays, and every displayed
 # equation has a link of its own: follow the number beside it.
 #
+# **To look something up**, [The contract](contract.py) says what happens in every case that libraries decide
+# differently, the [reference](reference/index.md) has every name, and the [notation](notation.py) every letter.
+#
 # **To run**, clone the project and type `python3 scripts/serve.py`. The package works on NumPy arrays,
-# and `attnref.torch` has the same in Torch. It also says what happens when a query may look at no key
-# at all, and when a key that is masked, or its value, holds a NaN.
+# and `attnref.torch` has the same in Torch.
 #
 # ## What stands behind a sentence
 #

@@ -32,6 +32,8 @@ from sitebuild.script import PageError
 SEARCH = "search/search_index.json"
 FONT = "assets/fonts/stix-two-math.woff2"
 MEMORY = ROOT / ".cache"
+CITING = {"run-and-cite-this-page", "cite-this"}
+PROOF = {"symbols", "definitions", "assumptions", "steps", "refused", "sources"}
 SIGNATURE = re.compile(r"<pre>.*?</pre> ?", re.DOTALL)
 
 log = logging.getLogger("mkdocs.hooks.attnref")
@@ -127,6 +129,7 @@ def on_post_build(config: MkDocsConfig) -> None:
     index = Path(config.site_dir, SEARCH)
     if index.exists():
         found = json.loads(index.read_text(encoding="utf-8"))
+        found["docs"] = [entry for entry in found["docs"] if _sought(entry["location"])]
         for entry in found["docs"]:
             entry |= {part: as_text(entry[part]) for part in ("title", "text")}
             if entry["location"].startswith("reference/"):  # its list of arguments says the same
@@ -146,6 +149,15 @@ def _read_register(pages: dict[Path, str], files: Files, config: MkDocsConfig) -
     derivations.update({pages[path]: d for path in pages if (d := known.derivation(path))})
     for tag, text in known.tombstones.items():
         files.append(File.generated(config, f"d/{tag}.md", content=text))
+
+
+def _sought(location: str) -> bool:
+    """Say whether a part of a page is worth finding; every visitor loads the index with any page.
+
+    Of a derivation that is its statement and where it is used. The mistakes have a page.
+    """
+    page, _, anchor = location.partition("#")
+    return anchor not in CITING and not (page.startswith("d/") and anchor in PROOF)
 
 
 def _mkdocstrings(config: MkDocsConfig) -> Handlers:

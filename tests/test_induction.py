@@ -186,6 +186,15 @@ def test_law_for_every_number_may_be_used() -> None:
     assert verify(SUMS).failures == ()
 
 
+def test_base_at_one_size_leaves_the_proof_general() -> None:
+    """A base that shows its empty sum is no reason to claim less than all sizes."""
+    empty = Step("see", _geometric(Integer(0)), "No terms.")
+    base = (empty, *_proof(GEOMETRIC).base)
+    shown = replace(GEOMETRIC, induction=replace(_proof(GEOMETRIC), base=base))
+    assert verify(shown).failures == ()
+    assert verify(shown).general
+
+
 def test_false_statement_has_no_proof() -> None:
     """What is right at 0 alone, or from n to n + 1 alone, is not proved."""
     only_base = _record(Eq(Sum(x[j], (j, 1, n)), n * c))

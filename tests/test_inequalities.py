@@ -123,6 +123,7 @@ SEEN = {
     "an odd power of what is not negative": (Integer(0), h**3 * (c + d) ** 2),
     "a product of two differences of one sign": (Integer(0), (exp(-h) - 1) * (exp(-z) - 1)),
     "exp": (Integer(0), exp(c)),
+    "exp of one": (Integer(2), 1 + exp(Integer(1))),
     "exp of what is not negative": (Integer(1), exp(h)),
     "exp of what is not positive": (exp(-h), Integer(1)),
     "exp of a product": (exp(-h * z), Integer(1)),

@@ -429,6 +429,7 @@ LOGARITHMS = {
     "of one": (log(Integer(1) * z / z), Integer(0)),
     "of an exponential": (log(exp(c)), c),
     "exp of it": (exp(log(w[1]) + c), w[1] * exp(c)),
+    "exp of two of it": (exp(Sum(log(w[1]), (s, 1, 2))), w[1] ** 2),
     "exp of half of it": (exp(log(z) / 2), sqrt(z)),
     "exp of twice a negative one": (exp(-2 * log(w[1])), w[1] ** -2),
     "of a shifted sum": (

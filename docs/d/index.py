@@ -2,7 +2,7 @@
 # # Derivations
 #
 # Each derivation is a record: a statement, what it rests on, and steps that a program has checked one by
-# one.
+# one. Their letters are those of the [notation](../notation.py).
 #
 # The form:
 #
@@ -67,24 +67,78 @@
 # - [PAXT](PAXT.py) and [CMRG](CMRG.py), covariances of keys: around any point, and over two parts.
 #
 # A step may use only the laws it names, so the page of a derivation can say where each assumption is
-# needed. And each derivation was also given wrong lines, some of them once in print, which the same check
-# must refuse. Here it runs again:
+# needed. And each derivation was also given wrong lines, some of them [once in print](../errata.py), which
+# the same check must refuse. Here it runs again:
 
 # %%
 from attnref.derivations import RECORDS, verify
 
-for record in RECORDS:
-    verdict = verify(record)
-    steps, variants = len(verdict.steps), len(verdict.variants)
-    print(
-        f"{record.tag} proved: {verdict.proved}; {steps} steps, {variants} wrong lines refused"
+verdicts = [verify(record) for record in RECORDS]
+proved = sum(verdict.proved for verdict in verdicts)
+steps = sum(len(verdict.steps) for verdict in verdicts)
+refused = sum(result.good for verdict in verdicts for result in verdict.variants)
+print(f"{proved} of {len(RECORDS)} derivations proved")
+print(f"{steps} steps, {refused} wrong lines refused")
+
+# %% [markdown]
+# ## What rests on what
+#
+# A derivation may use the statement of another one. Those that do, and what they use:
+
+# %% tags=["hide-input"]
+from attnref import show
+from attnref.figures import ACCENT, INK, MUTED, Figure
+
+
+def depth(record):
+    """Say how many derivations stand below this one, at most, one on the other."""
+    return max((1 + depth(used) for used in record.uses), default=0)
+
+
+used = {other.tag for record in RECORDS for other in record.uses}
+linked = [record for record in RECORDS if record.uses or record.tag in used]
+columns = {}
+for record in sorted(linked, key=depth):
+    columns.setdefault(depth(record), []).append(record)
+place = {
+    record.tag: (column, (row + 0.5) / len(records))
+    for column, records in columns.items()
+    for row, record in enumerate(reversed(records))
+}
+arrows = [(other.tag, record.tag) for record in linked for other in record.uses]
+graph = Figure(
+    "Which derivations use which",
+    "; ".join(
+        f"{record.tag} uses {', '.join(u.tag for u in record.uses)}"
+        for record in linked
+        if record.uses
     )
+    + ".",
+    f"An arrow leads from a statement to the derivation that uses it; the other "
+    f"{len(RECORDS) - len(linked)} derivations use none.",
+    height=4.6,
+)
+for start, end in arrows:
+    (x, y), (u, v) = place[start], place[end]
+    graph.axes.annotate(
+        "",
+        (u - 0.14, v),
+        (x + 0.14, y),
+        arrowprops={"arrowstyle": "->", "color": MUTED},
+    )
+for tag, (x, y) in place.items():
+    color = INK if x else ACCENT
+    graph.axes.text(x, y, tag, ha="center", va="center", color=color)
+graph.axes.set(xlim=(-0.3, max(columns) + 0.3), ylim=(0, 1))
+graph.axes.axis("off")
+show(graph)
 
 # %% [markdown]
 # ## How a step is checked
 #
 # Both lines are brought into a normal form: sums are opened, constants leave them, indices are renamed,
 # and each exponential counts as a positive unknown. What is left are fractions of polynomials, and
-# whether two of them are equal can be decided. A step that is not shown to be equal is not proved, and a
+# whether two of them are equal can be decided. Derivatives follow the usual rules, an inequality has to
+# show as a sum of terms that are not negative, and a statement for every $n$ may be proved by induction. A step that is not shown to be equal is not proved, and a
 # division by what might be 0 is no step. The number of keys $m$ and the width $d_k$ stay letters
 # throughout, so a proof holds for all of them.
