@@ -197,7 +197,8 @@ def alibi(
     places = first + np.arange(int(L), dtype=np.float64)[:, np.newaxis]
     distance = abs(places - np.arange(int(S)))
     slopes = np.array(_slopes(int(num_heads)))[:, np.newaxis, np.newaxis]
-    return np.maximum(slopes * (0 - distance), np.finfo(kind).min).astype(kind)
+    bias: Floats = np.maximum(slopes * (0 - distance), np.finfo(kind).min)
+    return bias.astype(kind)
 
 
 def _slopes(num_heads: int) -> list[float]:

@@ -9,6 +9,7 @@ import pytest
 import attnref
 import pages
 from sitebuild import __main__ as command
+from sitebuild import relations
 from sitebuild.convert import convert, fence
 from sitebuild.execute import run
 from sitebuild.script import PageError
@@ -150,3 +151,16 @@ def test_plain_tree_is_not_written_when_a_page_fails(tmp_path: Path) -> None:
     with pytest.raises(ExceptionGroup, match="1 of 1 pages failed"):
         command.write(docs, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_relations_lead_to_code_and_derivations_both_ways() -> None:
+    """Names lead into the reference, tags to pages, and a line without links is not there."""
+    around = {"code": ["attnref.masks.alibi", "attnref.torch.attention", "attnref.softmax"]}
+    text = relations.markdown({**around, "uses": [], "used_by": ["SNUL", "SVAR"]})
+    assert text.splitlines() == [
+        "**In code:** [`attnref.masks.alibi`](../reference/masks.md#attnref.masks.alibi), "
+        "[`attnref.torch.attention`](../reference/torch.md#attnref.torch.attention), "
+        "[`attnref.softmax`](../reference/attention.md#attnref.softmax)",
+        "",
+        "**Used by:** [SNUL](SNUL.py), [SVAR](SVAR.py)",
+    ]

@@ -1,7 +1,6 @@
 """The register: no tag is lost, none is used twice, and every one of them leads somewhere."""
 
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -182,10 +181,10 @@ def test_unknown_tag_is_told_the_nearest(tag: str, near: str) -> None:
 def test_register_has_lost_nothing() -> None:
     """Every line of every earlier version still stands, in the same order and words."""
     if not (pages.ROOT / ".git").exists():
-        assert "CI" not in os.environ, "CI has no history to compare the register with"
-        pytest.skip("this is no clone: its register has no history, which CI has")
-    assert is_whole(pages.ROOT), "a part of the history is missing: git fetch --unshallow"
+        pytest.skip("this is no clone: the register has no history to be compared with")
     assert losses(pages.ROOT) == []
+    if not is_whole(pages.ROOT):
+        pytest.skip("only the last part of the history was there: git fetch --unshallow")
 
 
 def test_ci_has_the_whole_history() -> None:

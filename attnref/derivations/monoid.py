@@ -175,8 +175,8 @@ MIDN = Record(
     sources=(ONLINE,),
     date="2026-11-30",
     remark=(
-        "The exponent of the empty state is finite here. Where it is −∞, as the maximum over nothing, "
-        "the factor has to be defined as 0: −∞ − (−∞) has no value, and two empty states meet."
+        "The exponent of the empty state is finite here. Where it is −∞, as the maximum over "
+        "nothing, the factor has to be defined as 0: −∞ − (−∞) has no value, and empty states meet."
     ),
 )
 

@@ -32,8 +32,9 @@ def assert_close(
     |actual − y| ≤ B + B₆₄
 
     y is what `attention` gives in float64, B the `error_bound` of the work that is judged, and B₆₄
-    that of y itself. NaN and ∞ must stand where they stand in y. Tensors come as x.numpy(force=True); bfloat16, which
-    NumPy does not have, as x.float().numpy(force=True) with working and result said.
+    that of y itself. NaN and ∞ must stand where they stand in y. Tensors come as
+    x.numpy(force=True); bfloat16, which NumPy does not have, as x.float().numpy(force=True) with
+    working and result said.
 
     Arguments:
         actual: the output to judge, (…, L, d_v), of any floating dtype.

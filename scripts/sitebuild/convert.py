@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any
 
-from sitebuild import colophon, rules
+from sitebuild import colophon, relations, rules
 from sitebuild.equations import as_text
 from sitebuild.memory import Record
 from sitebuild.script import INLINE, Cell, PageError, read
@@ -36,8 +36,10 @@ def convert(
     title, description = _title("\n\n".join(prose))
     if not title:
         raise PageError(page, None, "has no heading `# …` to be cited by")
+    around = relations.markdown(derivation["relations"]) if derivation else ""
     end = colophon.markdown(page, title, record["versions"], url, derivation)
-    return Document(f"{body}\n\n{end}", description, _seen(title))
+    whole = "\n\n".join(part for part in (body, around, end) if part)
+    return Document(whole, description, _seen(title))
 
 
 def fence(text: str, info: str) -> str:

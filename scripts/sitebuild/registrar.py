@@ -41,6 +41,11 @@ def answer(site: str, register: str) -> dict[str, Any]:
             "work": asdict(work),
             "forms": forms,
             "statements": [asdict(statement) for statement in statements],
+            "relations": {
+                "code": record.code,
+                "uses": [used.tag for used in record.uses],
+                "used_by": [user.tag for user in RECORDS if record in user.uses],
+            },
         }
     stones = {tag: _tombstone(entry, entries) for tag, entry in entries.items() if entry.tombstone}
     return {"derivations": derivations, "tombstones": stones}
