@@ -64,10 +64,10 @@ def scaled_dot_product_attention(
     if not enable_gqa:
         _shapes.leading(query=query, key=key, value=value)
     mask, bias = _mask_or_bias(attn_mask, is_causal, query, shape)
-    chance = _checks.probability("dropout_p", dropout_p)
+    chance, source = _checks.probability("dropout_p", dropout_p), _entry.source(rng)
     weights, here = weigh(query, key, shape, mask, bias, scale)
     if chance > 0:
-        weights = weights * _kept(weights.shape, chance, _entry.source(rng))
+        weights = weights * _kept(weights.shape, chance, source)
     return weighted_sum(weights, for_heads_of(query, value), here).astype(query.dtype)
 
 

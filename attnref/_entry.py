@@ -14,6 +14,9 @@ def arrays(*, bias: Floats | None = None, sink: Sink | None = None, **required: 
     elif sink is not None:
         _checks.number_or_array(np.ndarray, "sink", sink)
     _checks.floating(np.ndarray, **required, **options)
+    for name, array in (required | options).items():
+        if array.dtype.kind != "f":  # of another package: astype would round to it twice
+            raise TypeError(f"{name} is {array.dtype}, in which NumPy can't compute: give float32")
 
 
 def options_fit(

@@ -58,7 +58,7 @@ def expanded_attention(
     q, k, v = (_heads(x, batch) for x in (query, key, value))
     may = np.broadcast_to(True if mask is None else mask, shape)
     b = np.broadcast_to(0.0 if bias is None else bias, shape)
-    last = np.broadcast_to(-math.inf if sink is None else sink, shape[:-1])
+    last = np.broadcast_to(_entry.wide(-math.inf if sink is None else sink), shape[:-1])
     output = np.empty((*batch, L, value.shape[-1]), query.dtype)
     for *i, t in np.ndindex(*batch, L):
         here = may[*i, t] & (b[*i, t] != -math.inf)

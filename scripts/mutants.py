@@ -219,8 +219,8 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
     ),
     "dropout of the outputs": (
         DROP_IN,
-        "weights = weights * _kept(weights.shape, chance, _entry.source(rng))",
-        "weights = weights * _kept((*weights.shape[:-1], 1), chance, _entry.source(rng))",
+        "weights = weights * _kept(weights.shape, chance, source)",
+        "weights = weights * _kept((*weights.shape[:-1], 1), chance, source)",
     ),
     "scale lost by the drop-in": (DROP_IN, "mask, bias, scale)", "mask, bias, None)"),
     # the loops
@@ -244,13 +244,18 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
     ),
     "bound without the sums": (
         BOUND,
-        "units = (2 * a.shape[-1] + 3) * magnitude",
-        "units = 0 * magnitude",
+        "(2 * a.shape[-1] + 3) * magnitude",
+        "0 * magnitude",
     ),
     "bound without the cap": (
         BOUND,
-        "errors = errors + 9 * abs(a) + abs(x) / np.cosh(x / softcap) ** 2",
-        "errors = errors + 0",
+        "errors = slope + 9 * abs(a)",
+        "errors = slope",
+    ),
+    "bound loosened by masked values": (
+        BOUND,
+        "here.astype(np.float64) @",
+        "np.ones(here.shape) @",
     ),
     "bound a thousand times too large": (
         BOUND,

@@ -167,3 +167,10 @@ def test_dropout_without_a_source_is_by_chance() -> None:
         for _ in range(8)
     }
     assert len(outputs) > 1
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.5])
+def test_dropout_refuses_what_is_no_source(chance: float) -> None:
+    """A source of another kind is an error, with dropout or without."""
+    with pytest.raises(TypeError, match=r"^rng must be a numpy.random.Generator or None, not int"):
+        scaled_dot_product_attention(*triple(), dropout_p=chance, rng=3)  # type: ignore[arg-type]  # on purpose

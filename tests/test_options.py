@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -344,6 +345,16 @@ def test_sink_beyond_every_float_is_infinite() -> None:
     a = normal(L, S)
     assert np.isnan(softmax(a, sink=10**400)).all()
     np.testing.assert_array_equal(softmax(a, sink=-(10**400)), softmax(a))
+    for attend in (attention, expanded_attention):
+        assert np.isnan(attend(*triple(), sink=10**400)).all()
+
+
+@both
+def test_attention_refuses_dtypes_of_other_packages(attend: Attend) -> None:
+    """bfloat16 of ml_dtypes is no dtype of NumPy's own: astype would round to it twice."""
+    query, key, value = (x.astype(ml_dtypes.bfloat16) for x in triple())
+    with pytest.raises(TypeError, match=r"^query is bfloat16, in which NumPy can't compute: give"):
+        attend(query, key, value)
 
 
 # ------------------------------------------------------------------------------ shared heads

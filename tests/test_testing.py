@@ -195,9 +195,46 @@ def test_error_bound_is_nothing_in_a_row_that_allows_nothing() -> None:
     assert (error_bound(query, key, value, mask=mask)[1] < 1e-300).all()
 
 
+@every_dtype
+def test_error_bound_is_not_loosened_by_what_is_masked(dtype: str) -> None:
+    """However large a masked value is, the row's bound is bit for bit that of a small one."""
+    query, key, value = triple(dtype=dtype)
+    mask = random_mask(L, S)
+    mask[:, 4] = False
+    small = error_bound(query, key, value, mask=mask)
+    value[4] = np.finfo(dtype).max
+    np.testing.assert_array_equal(error_bound(query, key, value, mask=mask), small)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("wild", [math.inf, 1e200])
+def test_error_bound_is_there_where_the_output_is_finite(dtype: str, wild: float) -> None:
+    """A score beyond every float is ±c under a cap, exactly; one of weight 0 has no error."""
+    wild = wild if wild < float(np.finfo(dtype).max) else math.inf
+    query = np.array([[wild]], dtype)
+    key, value = np.array([[1], [-1]], dtype) * query[0], normal(2, 3).astype(dtype)
+    assert_close(attention(query, key, value, softcap=0.1), query, key, value, softcap=0.1)
+    far = np.array([[1e154, 0]]), np.array([[1e154, 1], [1e154, 2], [-1e154, 1]]), normal(3, 2)
+    assert not np.isnan(error_bound(*far, scale=1.0)).any()
+    assert_close(attention(*far, scale=1.0), *far, scale=1.0)
+
+
+def test_error_bound_knows_the_coarse_subnormals_of_half() -> None:
+    """Work in bfloat16 with a result in float16: what is tiny is rounded to multiples of 2⁻²⁴."""
+    tiny = np.full((1, 1), 2.0**-26, "float32")
+    bound = error_bound(tiny, tiny, tiny, working="bfloat16", result="float16")
+    assert 2**-24 <= bound <= 2**-23
+
+
 REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "working": ({"working": "int8"}, ValueError, r"^working must be one of \('float16', .*'int8'$"),
     "result": ({"result": "double"}, ValueError, r"^result must be one of .*, not 'double'$"),
+    "working no name": (
+        {"working": np.float32},
+        TypeError,
+        r"^working must be the name of a dtype, not type$",
+    ),
+    "working empty": ({"working": ""}, ValueError, r"^working must be one of .*, not ''$"),
     "mask": ({"mask": random_mask(S, L)}, ValueError, r"^mask must broadcast to the scores"),
     "bias": ({"bias": normal(L, S)}, TypeError, r"^query, key, value, bias must share one dtype"),
     "softcap": ({"softcap": -1.0}, ValueError, r"^softcap must be positive"),

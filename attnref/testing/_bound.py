@@ -68,15 +68,16 @@ def error_bound(
     shape = _shapes.attention_shape(query, key, value)
     _entry.options_fit(shape, mask=mask, bias=bias, sink=sink)
     own = _checks.dtype_name(query)
-    work = _named("working", working or ("float32" if own == "float16" else own))
-    last = _named("result", result or own)
+    half = "float32" if own == "float16" else own
+    work = _named("working", half if working is None else working)
+    last = _named("result", own if result is None else result)
     a, errors = _scores_and_errors(query, key, scale, softcap, bias)
     a = np.broadcast_to(a if mask is None else np.where(mask, a, -np.inf), shape)
     v = for_heads_of(query, value)
     if sink is not None:
         a, errors, v = _append_sink(a, np.broadcast_to(errors, shape), v, wide(sink))
-    y, units, size = _output_and_units(a, errors, v)
-    bound = _UNITS[work] * units + _UNDERFLOW[work] * (size + a.shape[-1])
+    y, units = _output_and_units(a, errors, v)
+    bound = _UNITS[work] * units + _lost(a != -np.inf, v, _UNDERFLOW[work])
     return np.where(np.isfinite(y), bound + _rounding(abs(y) + bound, work, last), np.nan)
 
 
@@ -90,7 +91,8 @@ def _scores_and_errors(
     errors = (depth + 3) * scores(abs(q), abs(k), scale=beta)
     if softcap is not None:
         a = scores(q, k, scale=scale, softcap=softcap)
-        errors = errors + 9 * abs(a) + abs(x) / np.cosh(x / softcap) ** 2
+        slope = np.where(np.isinf(x), 0, errors + abs(x) / np.cosh(x / softcap) ** 2)
+        errors = slope + 9 * abs(a)
     if bias is not None:
         a = np.where(wide(bias) == -np.inf, -np.inf, a + wide(bias))
         errors = errors + abs(a)
@@ -108,16 +110,20 @@ def _append_sink(
     return longer, exact, np.concatenate([value, nothing], axis=-2)
 
 
-def _output_and_units(a: Floats, errors: Floats, value: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return y, B/u, and Σ_s |v_se|, of scores in which −∞ is a masked key."""
+def _output_and_units(a: Floats, errors: Floats, value: Floats) -> tuple[Floats, Floats]:
+    """Return y and B/u, of scores in which −∞ is a masked key."""
     here = a != -np.inf
     p = softmax(a)
     y, magnitude = (weighted_sum(p, v, here) for v in (value, abs(value)))
     m = np.max(a, axis=-1, keepdims=True, where=here, initial=-np.inf)
-    units = (2 * a.shape[-1] + 3) * magnitude
-    units += _spread(np.where(here, p * (errors + (m - a) + 4), 0), value, y, here)
-    size = np.where(np.isfinite(value), abs(value), 0).sum(axis=-2, keepdims=True)
-    return y, units, size
+    shares = np.where(here & (p > 0), p * (errors + (m - a) + 4), 0)
+    return y, (2 * a.shape[-1] + 3) * magnitude + _spread(shares, value, y, here)
+
+
+def _lost(here: Mask, value: Floats, least: float) -> Floats:
+    """Return what may be lost to underflow: the least number times each value that is allowed."""
+    size = np.where(np.isfinite(value), abs(value), 0)
+    return here.astype(np.float64) @ (least * size) + least * here.shape[-1]
 
 
 def _spread(shares: Floats, value: Floats, y: Floats, here: Mask) -> Floats:
@@ -130,13 +136,14 @@ def _spread(shares: Floats, value: Floats, y: Floats, here: Mask) -> Floats:
 
 
 def _rounding(size: Floats, work: str, last: str) -> Floats:
-    """Return what the last rounding adds, where the result is narrower than the work."""
-    if _UNITS[last] <= _UNITS[work]:
-        return np.zeros_like(size)
-    return _UNITS[last] * size + _UNDERFLOW[last]
+    """Return what the last rounding adds, where the result is coarser than the work."""
+    relative = _UNITS[last] * size if _UNITS[last] > _UNITS[work] else np.zeros_like(size)
+    return relative + (_UNDERFLOW[last] if _UNDERFLOW[last] > _UNDERFLOW[work] else 0)
 
 
 def _named(name: str, dtype: str) -> str:
+    if not isinstance(dtype, str):
+        raise TypeError(f"{name} must be the name of a dtype, not {type(dtype).__name__}")
     if dtype not in _UNITS:
         raise ValueError(f"{name} must be one of {_checks.FLOATS}, not {dtype!r}")
     return dtype
