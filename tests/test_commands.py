@@ -179,9 +179,10 @@ def test_checks_all_run(root: Path, failing: str, code: int) -> None:
     asked = [
         line for line in said.text.splitlines() if line.split()[0] in ("ruff", "mypy", "pytest")
     ]
-    assert asked == ["ruff check", "ruff format --check", "mypy", "pytest -k masks"]
+    tests = "pytest -n logical --dist loadgroup -k masks"
+    assert asked == ["ruff check", "ruff format --check", "mypy", tests]
     assert said.code == code
-    last = {"": "pytest -n logical --dist loadgroup -k masks", "pytest": "Failed: pytest"}
+    last = {"": tests, "pytest": "Failed: pytest"}
     assert said.text.splitlines()[-1] == last.get(failing, "Failed: ruff check, ruff format, mypy")
 
 

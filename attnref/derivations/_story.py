@@ -51,11 +51,11 @@ STORY: dict[str, tuple[str, ...]] = {
         "BWDV",
         "BWDS",
     ),
-    "backward_rows": ("BWDR",),
     "backward_projections": (
         "BWDQ",
         "BWDK",
     ),
+    "backward_rows": ("BWDR",),
     "shared_keys": ("GQAG",),
     "softcap": ("SCAP",),
     "softcap_bounds": (
@@ -90,13 +90,13 @@ STORY: dict[str, tuple[str, ...]] = {
         "DRPM",
         "DRPV",
     ),
-    "kernel": (
-        "KRNL",
-        "KGAU",
-    ),
     "linear": (
         "LINA",
         "LINS",
+    ),
+    "kernel": (
+        "KRNL",
+        "KGAU",
     ),
     "bounds": (
         "LZLO",
