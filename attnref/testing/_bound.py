@@ -123,7 +123,8 @@ def _output_and_units(a: Floats, errors: Floats, value: Floats) -> tuple[Floats,
 def _lost(here: Mask, value: Floats, least: float) -> Floats:
     """Return what may be lost to underflow: the least number times each value that is allowed."""
     size = np.where(np.isfinite(value), abs(value), 0)
-    return here.astype(np.float64) @ (least * size) + least * here.shape[-1]
+    lost: Floats = here.astype(np.float64) @ (least * size) + least * here.shape[-1]
+    return lost
 
 
 def _spread(shares: Floats, value: Floats, y: Floats, here: Mask) -> Floats:
