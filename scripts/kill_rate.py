@@ -22,9 +22,7 @@ def main(tags: list[str]) -> None:
     """Print slips and survivors of each record, and the rate of all."""
     counts = [_count(record) for record in map(get, tags)] if tags else [*map(_count, RECORDS)]
     made, survived = (sum(column) for column in zip(*counts, strict=True))
-    print(
-        f"{made - survived} of {made} slips refused; {survived} survive"
-    )
+    print(f"{made - survived} of {made} slips refused; {survived} survive")
 
 
 def _count(record: Record) -> tuple[int, int]:
