@@ -127,7 +127,8 @@ def heads(*numbers, dtype="float64"):
 compare(heads([0], [0], [0], [0]), heads([0], [0]), heads([10], [20]))
 
 # %% [markdown]
-# NumPy broadcasts axes of 4 and 2 not at all. Tiled heads would give 10, 20, 10, 20.
+# NumPy broadcasts axes of 4 and 2 not at all. Tiled heads would give
+# `{python} ", ".join(map(str, np.tile([10, 20], 2)))`.
 #
 # **Lengths have to match.** Three keys with two values is an error that names both:
 
@@ -143,8 +144,8 @@ except ValueError as error:
 # ## Order
 #
 # **Scale, softcap, bias, mask, sink, softmax.** The scale $\beta$ is $1/\sqrt{d_k}$ unless given; any finite
-# number is one, 0 and negative ones too. Scores 0 and $\log 3$ under $\beta = -1$ have the weights 3/4 and
-# 1/4:
+# number is one, 0 and negative ones too. Scores 0 and $\log 3$ under $\beta = -1$ have the weights
+# `{python} " and ".join(f"{p:.2f}" for p in attnref.softmax(-np.log([1.0, 3.0])))`:
 
 # %% tags=["expect-nan"]
 compare(heads([1]), heads([0, np.log(3)]), heads([1, 3]), scale=-1.0)
@@ -244,7 +245,7 @@ print(attnref.attention(heads([np.nan]), heads([0, 0]), heads([1, 3])).item())
 # ## Precision
 #
 # **Work is done in float64 and rounded once,** to the dtype of the query. In float16 an inner product of
-# 300 · 300 is beyond the largest number, 65504, though both keys are equal:
+# 300 · 300 is beyond the largest number, `{python} int(np.finfo("float16").max)`, though both keys are equal:
 
 # %% tags=["expect-nan"]
 compare(

@@ -4,7 +4,7 @@
 # Formulas that were once printed or coded wrong, each put in the place of the right line and refused by
 # the check that proves the right one.
 #
-# Everybody misprints, and most of these have been corrected since. They are here because the same
+# Everybody misprints, and where a correction is known to us it is said. They are here because the same
 # mistakes come back, and because a check that refuses none of them would prove nothing.
 
 # %% tags=["hide-input"]

@@ -159,6 +159,16 @@ def test_published_address_is_one_setting(site: Path) -> None:
     assert 'rel="canonical"' not in "".join(_html(site, page) for page in PAGES)
 
 
+def test_search_index_holds_what_is_sought(site: Path) -> None:
+    """Of a derivation the statement is found and not its steps; of no page how it is cited."""
+    docs = json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))["docs"]
+    places = {entry["location"] for entry in docs}
+    assert {"d/ONLN/", "d/ONLN/#check-it-and-use-it", "contract/#order", "errata/"} <= places
+    anchors = {place.partition("#")[2] for place in places if place.startswith("d/ONLN/")}
+    assert not anchors & {"symbols", "definitions", "steps", "refused", "sources"}
+    assert not [place for place in places if place.endswith(("#cite-this", "-cite-this-page"))]
+
+
 def test_search_index_holds_no_latex(site: Path) -> None:
     """Titles and texts show formulas as they are seen; code keeps its backslashes."""
     docs = json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))["docs"]

@@ -46,8 +46,8 @@
 # - [VSCL](VSCL.py), the variance of a score: 1, after the division by $\sqrt{d_k}$.
 # - [VGEN](VGEN.py), the variance of a dot product, with means.
 # - [ECOR](ECOR.py) and [VCOR](VCOR.py), a query and a key that are correlated: mean and variance.
-# - [EUNI](EUNI.py) and [VUNI](VUNI.py), uniform numbers: mean $\sqrt{d_k}/4$, variance 7/144.
-# - [VKEY](VKEY.py) and [VROW](VROW.py), the variance across the keys of one query: for uniform numbers 1/36.
+# - [EUNI](EUNI.py) and [VUNI](VUNI.py), scores of uniform numbers: mean and variance.
+# - [VKEY](VKEY.py) and [VROW](VROW.py), the variance across the keys of one query, and for uniform numbers.
 # - [KURT](KURT.py), the kurtosis of a score: how soon it is 3.
 # - [DRPM](DRPM.py) and [DRPV](DRPV.py), weights dropped at random: mean and variance of the output.
 #
