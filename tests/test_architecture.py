@@ -50,7 +50,7 @@ ROOMS: dict[str, set[str]] = {
     "attnref._partial": FOUNDATION | HALL,
     "attnref._gradients": FOUNDATION | HALL | {"attnref._partial"},
     "attnref.inspection": FOUNDATION | {"attnref._filling"},
-    "attnref.figures": {"numpy", "matplotlib"},
+    "attnref.figures": {"numpy", "matplotlib", "attnref.figures"},
     "attnref.torch": RULES | {"torch", "attnref._filling", "attnref.torch"},
     "attnref.derivations": {"sympy", "attnref.derivations"},
     "attnref.testing": FOUNDATION | HALL | {"attnref.testing"},

@@ -3,9 +3,10 @@
 import re
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
-from attnref.figures import ACCENT, CATEGORIES, INK, MUTED, Figure
+from attnref.figures import ACCENT, CATEGORIES, INK, MUTED, Figure, WeightMap
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -63,3 +64,62 @@ def test_figure_is_the_same_each_time(figure: Figure) -> None:
 def test_figure_in_a_terminal_says_what_it_shows(figure: Figure) -> None:
     """Where nothing can be drawn, title and description stand for it."""
     assert str(figure) == "[Figure: All of it. Lines, bars and words.]"
+
+
+WEIGHTS = np.array([[0.25, 0.75, 0.0], [0.0, 0.0, 0.0], [0.2, 0.3, 0.5]])
+
+
+def weight_map(weights: object = WEIGHTS, *, keys: str = "abc") -> WeightMap:
+    """Return a map of weights for three queries."""
+    return WeightMap("Weights", np.asarray(weights), "A caption.", queries="abc", keys=keys)
+
+
+def test_weight_map_shades_on_one_scale_whatever_the_weights() -> None:
+    """The same weight has the same shade in every map: the scale is 0 to 1 and not the data's."""
+    shades = re.findall(r'fill-opacity="([\d.]+)"', weight_map().svg())
+    assert len(shades) == WEIGHTS.size
+    whole = re.findall(r'fill-opacity="([\d.]+)"', weight_map(np.eye(3)).svg())
+    assert {*whole} == {"0.00", max(whole)}
+    for shade, weight in zip(shades, WEIGHTS.flat, strict=True):
+        assert float(shade) == pytest.approx(float(max(whole)) * weight, abs=0.0051)
+
+
+def test_weight_map_writes_the_number_into_each_cell() -> None:
+    """Whoever can't tell shades apart reads the numbers; cells too narrow for them have none."""
+    texts = [t.text for t in ElementTree.fromstring(weight_map().svg()).iter(f"{SVG}text")]  # noqa: S314  # our own
+    assert texts[:8] == ["query", "key", *"abcabc"]
+    assert texts[8:] == [f"{weight:.2f}" for weight in WEIGHTS.flat]
+    wide = WeightMap("W", np.full((1, 29), 1 / 29), "C", queries="q", keys=["k"] * 29).svg()
+    assert ">0.03<" not in wide
+
+
+def test_weight_map_is_named_and_coloured_like_every_figure() -> None:
+    """Title, description and colours are those of the frame; the description has the numbers."""
+    root = ElementTree.fromstring(weight_map().svg())  # noqa: S314  # our own
+    assert (root[0].text, root.get("fill")) == ("Weights", "currentColor")
+    assert root[1].text is not None
+    assert root[1].text.endswith("of a: 0.75 on b; of b: 0.00 on a; of c: 0.50 on c.")
+    bare = re.sub(r"var\(--figure-[a-z0-9-]+, #[0-9a-f]{6}\)", "", weight_map().svg())
+    assert re.findall(r"#[0-9a-f]{6}", bare) == [INK]
+
+
+@pytest.mark.parametrize(
+    ("weights", "found"),
+    [
+        ([[0.5, 0.75, -0.25]] * 3, "least -0.25"),
+        ([[0.5, 0.25, 0.125]] * 3, r"sums \[0.875 0.875 0.875\]"),
+        ([[0.5, np.nan, 0.5]] * 3, "least nan"),
+    ],
+)
+def test_weight_map_refuses_what_are_no_weights(weights: object, found: str) -> None:
+    """Weights are never negative, and a row sums to 1, or to 0 where it is empty."""
+    with pytest.raises(ValueError, match=f"the sum of a row 1, or 0: .*{found}"):
+        weight_map(weights)
+
+
+def test_weight_map_refuses_labels_of_another_number() -> None:
+    """Every row and every column has one label."""
+    with pytest.raises(ValueError, match=r"a column a key: \(3, 3\), 3 queries, 2 keys"):
+        weight_map(keys="ab")
+    with pytest.raises(ValueError, match=r"a row a query, a column a key: \(3,\)"):
+        weight_map(WEIGHTS[0])

@@ -1,12 +1,7 @@
-"""Figures for pages: drawn by Matplotlib, shown as SVG in the page's own colours and type.
-
-A figure is drawn in a few marker colours, and each becomes a CSS variable with the marker as its
-fallback: so it follows the page's colour scheme, and still has colours where no style sheet is.
-"""
+"""Figures drawn by Matplotlib: its SVG, bare, in the page's own colours and type."""
 
 import io
 import re
-import textwrap
 from typing import Any
 from xml.etree import ElementTree
 
@@ -15,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.rcsetup import cycler
 
-INK, MUTED, ACCENT = "#1b1b1a", "#6b6a66", "#0b6e6e"
-CATEGORIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")  # Okabe and Ito
+from attnref.figures._frame import CATEGORIES, INK, MUTED, SVG, Framed, framed
+
 STYLE: dict[Any, Any] = {  # Matplotlib types its keys one by one
     "axes.edgecolor": MUTED,
     "axes.labelcolor": INK,
@@ -37,12 +32,11 @@ STYLE: dict[Any, Any] = {  # Matplotlib types its keys one by one
     "ytick.labelcolor": INK,
 }
 GEOMETRY = {"d", "x", "y", "transform"}
-SVG = "http://www.w3.org/2000/svg"
 LINK = "{http://www.w3.org/1999/xlink}href"
 
 
-class Figure:
-    """A figure with what a reader needs around it: a title, a description and a caption.
+class Figure(Framed):
+    """A drawing with what a reader needs around it: a title, a description and a caption.
 
     Arguments:
         title: what it is, a few words; the accessible name.
@@ -56,7 +50,7 @@ class Figure:
     Source: W3C, SVG 2, section 5.8 (title and desc).
 
     >>> figure = Figure("A line", "It rises from 0 to 1.", "A rising line.", width=4, height=2)
-    >>> _ = figure.axes.plot([0, 1], [0, 1], color=ACCENT)
+    >>> _ = figure.axes.plot([0, 1], [0, 1])
     >>> print(figure)
     [Figure: A line. It rises from 0 to 1.]
     """
@@ -64,14 +58,10 @@ class Figure:
     def __init__(
         self, title: str, description: str, caption: str, *, width: float = 4.6, height: float = 2.8
     ) -> None:
-        self.title, self.description, self.caption = title, description, caption
+        super().__init__(title, description, caption)
         with rc_context(STYLE):
             self.canvas = Canvas(figsize=(width, height))
             self.axes: Axes = self.canvas.add_subplot()
-
-    def __str__(self) -> str:
-        """Say in a terminal what the page shows."""
-        return textwrap.fill(f"[Figure: {self.title}. {self.description}]", 80)
 
     def svg(self) -> str:
         """Return the figure as one SVG element: titled, described, in CSS variables."""
@@ -81,12 +71,7 @@ class Figure:
         root = ElementTree.fromstring(file.getvalue())  # noqa: S314  # written a line ago
         _bare(root)
         _flat(root)
-        _name(root, self.title, self.description)
-        ElementTree.register_namespace("", SVG)
-        return _coloured(ElementTree.tostring(root, encoding="unicode"))
-
-    def _repr_markdown_(self) -> str:
-        return f"<figure>{self.svg()}</figure>\n\n{self.caption}\n{{ .caption }}"
+        return framed(root, self.title, self.description)
 
 
 def _bare(root: ElementTree.Element) -> None:
@@ -126,30 +111,3 @@ def _flat(element: ElementTree.Element) -> None:
             element.extend(child)
         elif child.get("style") != "fill: none":
             element.append(child)
-
-
-def _name(root: ElementTree.Element, title: str, description: str) -> None:
-    slug = re.sub(r"\W+", "-", title.lower()).strip("-")
-    for attribute in ("width", "height", "version"):
-        root.attrib.pop(attribute, None)
-    root.attrib |= {
-        "color": INK,
-        "fill": "currentColor",  # what is drawn in no colour of its own, text above all
-        "font-family": "sans-serif",
-        "role": "img",
-        "aria-labelledby": f"{slug}-title {slug}-desc",
-    }
-    for position, (tag, text) in enumerate((("title", title), ("desc", description))):
-        element = ElementTree.Element(f"{{{SVG}}}{tag}", {"id": f"{slug}-{tag}"})
-        element.text = text
-        root.insert(position, element)
-
-
-def _coloured(svg: str) -> str:
-    for ink in (INK, "#000000"):
-        svg = svg.replace(f": {ink}", ": currentColor")
-    names = {MUTED: "muted", ACCENT: "accent"}
-    names |= {colour: f"category-{n}" for n, colour in enumerate(CATEGORIES, 1)}
-    for colour, name in names.items():
-        svg = svg.replace(colour, f"var(--figure-{name}, {colour})")
-    return svg
