@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from pages import ROOT
+from sitebuild import script
 from sitebuild.execute import PINNED, execute
 from sitebuild.memory import Record
 
-PAGES = sorted((ROOT / "docs").rglob("*.py"))
+PAGES = script.pages(ROOT / "docs")
 
 
 @pytest.fixture(scope="module")
@@ -25,19 +26,19 @@ def test_page_prints_in_a_terminal_what_the_site_shows(
     page: Path, records: dict[Path, Record]
 ) -> None:
     """The text forms of all outputs, one after another, are the script's standard output."""
-    script = subprocess.run(
+    run = subprocess.run(
         [sys.executable, page],
         capture_output=True,
         encoding="utf-8",
         check=False,
         env=os.environ | PINNED,
     )
-    assert script.returncode == 0, script.stderr
-    assert script.stderr == ""
+    assert run.returncode == 0, run.stderr
+    assert run.stderr == ""
     shown = [
         event["data"]["text/plain"] + "\n" if event["kind"] == "display" else event["text"]
         for events in records[page]["cells"]
         for event in events
         if event["kind"] in ("stdout", "display")
     ]
-    assert script.stdout == "".join(shown)
+    assert run.stdout == "".join(shown)

@@ -11,9 +11,10 @@ import pytest
 
 import pages
 from attnref.derivations import RECORDS
+from sitebuild import script
 
 TYPICAL = "guide/z-form/index.html"
-SCRIPTS = [path.relative_to(pages.ROOT / "docs") for path in (pages.ROOT / "docs").rglob("*.py")]
+SCRIPTS = [path.relative_to(pages.ROOT / "docs") for path in script.pages(pages.ROOT / "docs")]
 PAGES = sorted(
     (path.parent / ("" if path.stem == "index" else path.stem) / "index.html").as_posix()
     for path in SCRIPTS

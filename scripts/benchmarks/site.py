@@ -94,6 +94,8 @@ def _print_times(times: list[dict[str, float]], medians: dict[str, float]) -> No
 def _print_weights(folder: Path) -> None:
     print("| page | bytes | gzipped | stock | gzipped |\n|---|---|---|---|---|")
     for page in sorted((folder / "docs").rglob("*.py")):
+        if (page.parent / "__init__.py").exists():  # a package that pages import
+            continue
         name = page.relative_to(folder / "docs").with_suffix("")
         place = "index.html" if name.name == "index" else f"{name.as_posix()}/index.html"
         cells = [f"{n:,}" for kind in ("ours", "stock") for n in _weights(folder / kind / place)]

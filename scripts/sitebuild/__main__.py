@@ -12,7 +12,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from sitebuild import register
+from sitebuild import register, script
 from sitebuild.convert import convert
 from sitebuild.execute import execute
 from sitebuild.memory import ROOT
@@ -48,7 +48,7 @@ def write(docs: Path, out: Path) -> None:
     """Write every page under docs to out; nothing is left there unless every page was right."""
     if out.exists() and any(out.iterdir()) and not (out / MARK).exists():
         raise FileExistsError(f"{out} exists and was not written by this command: choose another")
-    pages = sorted(docs.rglob("*.py"))
+    pages = script.pages(docs)
     records = execute(pages, say=print, folder=ROOT / ".cache" / "pages")
     known = register.ask(folder=ROOT / ".cache" / "register")
     writing = out.with_name(f"{out.name}.writing")

@@ -44,6 +44,11 @@ class Cell:
         return INLINE.findall(self.source) if self.kind == "markdown" else []
 
 
+def pages(docs: Path) -> list[Path]:
+    """Return the pages under a folder: every script that belongs to no package."""
+    return [p for p in sorted(docs.rglob("*.py")) if not (p.parent / "__init__.py").exists()]
+
+
 def read(path: Path) -> tuple[Cell, ...]:
     """Read a page's cells; each knows the line below its marker."""
     try:

@@ -1,0 +1,46 @@
+"""The rule that turns a printed numeral and an executed value into a verdict."""
+
+from decimal import Decimal
+
+HOLDS, ROUNDED, IMPRECISE = "holds", "holds after rounding", "imprecise"
+INCONSISTENT, WRONG, UNKNOWN = "inconsistent", "wrong", "cannot be known"
+VERDICTS = (WRONG, INCONSISTENT, IMPRECISE, UNKNOWN, ROUNDED, HOLDS)
+RULE = (HOLDS, ROUNDED, IMPRECISE, WRONG)  # from the best to the worst
+SLACK = Decimal(
+    "1e-12"
+)  # of the value: what is left of rounding in float64, and of ties
+
+
+def unit(numeral: str) -> Decimal:
+    """Return one in the last place that is printed: 0.01 of 0.24, 1e15 of 2.35e17."""
+    exponent = Decimal(numeral).as_tuple().exponent
+    assert isinstance(exponent, int), numeral
+    return Decimal(1).scaleb(exponent)
+
+
+def verdict(numeral: str, value: float) -> str:
+    """Say what becomes of a numeral, by how many units in its last place it is off.
+
+    Not at all: it holds. Half a unit at most: after rounding. One at most: it is imprecise.
+    """
+    printed, executed = Decimal(numeral), Decimal(float(value))
+    off = abs(printed - executed) - SLACK * abs(executed)
+    limits = zip(RULE, (Decimal(0), unit(numeral) / 2, unit(numeral)), strict=False)
+    return next((name for name, limit in limits if off <= limit), WRONG)
+
+
+def executed(numeral: str, value: float) -> str:
+    """Return the value with three digits more than are printed, never fewer than three in all."""
+    digits = max(0, -int(unit(numeral).log10())) + 3
+    small = value and abs(value) < 10.0**-digits * 100
+    return f"{value:.3g}" if small or abs(value) >= 1e6 else f"{value:.{digits}f}"
+
+
+def difference(numeral: str, value: float) -> str:
+    """Return printed − executed, to three digits."""
+    off = Decimal(numeral) - Decimal(float(value))
+    return (
+        "0"
+        if abs(off) <= SLACK * abs(Decimal(float(value)))
+        else f"{float(off):+.3g}"
+    )
