@@ -9,10 +9,9 @@
 # %% tags=["fold-input"]
 from functools import partial
 
-import numpy as np
-
 import attnref
 from attnref import masks
+import numpy as np
 
 
 def plain(q, k, v, mask=None, bias=None, is_causal=False, scale=None, softcap=None):

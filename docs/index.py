@@ -23,9 +23,8 @@
 # and keeping it in sight is the one idea of this site. Two queries, three keys:
 
 # %%
-import numpy as np
-
 from attnref import attention, attention_weights
+import numpy as np
 
 query = np.array([[1.0, 2.0], [0.0, -1.0]])
 key = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])

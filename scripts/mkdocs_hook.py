@@ -21,7 +21,7 @@ from mkdocs.structure.pages import Page
 from mkdocstrings import Handlers, MkdocstringsPlugin
 
 from attnref import __version__
-from sitebuild import font, head, register
+from sitebuild import font, head, register, rules
 from sitebuild.convert import convert
 from sitebuild.equations import EquationError, Equations, as_text
 from sitebuild.execute import TIME_LIMIT, execute
@@ -70,6 +70,7 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
         details = "\n\n".join(map(str, group.exceptions))
         raise PluginError(f"{group.message}\n\n{details}") from None
     records.update({pages[path]: record for path, record in done.items()})
+    _put_data_beside(files, config)
     _read_register(pages, files, config)
 
 
@@ -136,6 +137,14 @@ def on_post_build(config: MkDocsConfig) -> None:
                 entry["text"] = SIGNATURE.sub("", entry["text"])
         text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
         index.write_text(text, encoding="utf-8")
+
+
+def _put_data_beside(files: Files, config: MkDocsConfig) -> None:
+    """Let what a page shows as data stand beside it, so that the page can link to it."""
+    for page, record in records.items():
+        if data := rules.data_of(Path(page), record):
+            name = Path(page).with_suffix(".json").as_posix()
+            files.append(File.generated(config, name, content=data))
 
 
 def _read_register(pages: dict[Path, str], files: Files, config: MkDocsConfig) -> None:

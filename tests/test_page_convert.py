@@ -1,6 +1,7 @@
 """From a page and its record to Markdown."""
 
 import importlib.metadata
+import json
 import re
 from pathlib import Path
 
@@ -113,6 +114,16 @@ def test_plain_tree_holds_every_page_and_links_between_them(tmp_path: Path) -> N
     assert (out / "two.md").read_text() == "[page](page.md), [code](https://example.org/a.py)"
     assert not list(out.rglob("*.py"))
     command.write(docs, out)
+
+
+def test_plain_tree_holds_the_data_of_a_page(tmp_path: Path) -> None:
+    """What a page shows as data stands beside its Markdown, under its name."""
+    docs, out = tmp_path / "docs", tmp_path / "out"
+    docs.mkdir()
+    form = "show(type('T', (), {'_repr_json_': lambda s: [7], '_repr_markdown_': lambda s: '7'})())"
+    pages.page(docs, f"from attnref import show\n{form}")
+    command.write(docs, out)
+    assert json.loads((out / "page.json").read_text(encoding="utf-8")) == [7]
 
 
 def test_plain_tree_leaves_code_alone(tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 """What a page may show, and what is refused by name and place unless it is announced."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 import pages
+from sitebuild import rules
 from sitebuild.execute import execute, run
 from sitebuild.script import PageError
 
@@ -193,3 +195,36 @@ def test_every_page_that_fails_is_named(tmp_path: Path) -> None:
     }
     assert len(said) == 3
     assert all(re.fullmatch(r"\w+ .*\.py \([123] of 3, \d+\.\d s\)", line) for line in said)
+
+
+DATA = """\
+from attnref import show
+
+class Found:
+    def __init__(self, data):
+        self.data = data
+    def __str__(self):
+        return "found"
+    _repr_markdown_ = __str__
+    def _repr_json_(self):
+        return self.data
+
+show(Found({}))
+"""
+
+
+def test_data_of_a_page_are_what_it_shows_as_json(tmp_path: Path) -> None:
+    """An object with a form for programs gives the page a file; the reader sees its other form."""
+    record = run(pages.page(tmp_path, DATA.format("[{'分': 1.5}]")))
+    (event,) = record["cells"][1]
+    assert rules.text_of(event) == "found"
+    assert json.loads(rules.data_of(tmp_path, record) or "") == [{"分": 1.5}]
+    assert rules.data_of(tmp_path, run(pages.page(tmp_path, "print(1)"))) is None
+
+
+def test_data_of_a_page_are_one_file(tmp_path: Path) -> None:
+    """A second thing shown as data would have no name, and a number that JSON lacks no form."""
+    with pytest.raises(PageError, match="shows 2 things as data, and has one file"):
+        run(pages.page(tmp_path, DATA.format("[]") + "show(Found([]))"))
+    with pytest.raises(PageError, match="Out of range float values are not JSON compliant"):
+        run(pages.page(tmp_path, DATA.format("[float('nan')]")))

@@ -1,6 +1,7 @@
 """Every page is a program: as a plain script it says in the terminal what it says on the site."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,8 @@ from sitebuild.execute import PINNED, execute
 from sitebuild.memory import Record
 
 PAGES = script.pages(ROOT / "docs")
+TORCH = re.compile(r"^(?P<within> *)(?:import|from) (?:attnref\.)?torch\b", re.MULTILINE)
+WITH_TORCH = {p: use for p in PAGES if (use := TORCH.search(p.read_text(encoding="utf-8")))}
 
 
 @pytest.fixture(scope="module")
@@ -21,18 +24,32 @@ def records() -> dict[Path, Record]:
     return execute(PAGES, say=lambda _: None, folder=ROOT / ".cache" / "pages")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_page_prints_in_a_terminal_what_the_site_shows(
-    page: Path, records: dict[Path, Record]
-) -> None:
-    """The text forms of all outputs, one after another, are the script's standard output."""
-    run = subprocess.run(
+@pytest.fixture
+def without_torch(tmp_path: Path) -> dict[str, str]:
+    """Return the variables of a Python in which Torch can't be found."""
+    halt = "raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')"
+    (tmp_path / "torch.py").write_text(halt, encoding="utf-8")
+    return {"PYTHONPATH": str(tmp_path)}
+
+
+def _run(page: Path, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a page as a reader does, in a folder that knows nothing of the project."""
+    return subprocess.run(
         [sys.executable, page],
         capture_output=True,
         encoding="utf-8",
         check=False,
-        env=os.environ | PINNED,
+        cwd=folder,
+        env=os.environ | PINNED | variables,
     )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}-{page.stem}")
+def test_page_prints_in_a_terminal_what_the_site_shows(
+    page: Path, records: dict[Path, Record], without_torch: dict[str, str], tmp_path: Path
+) -> None:
+    """From any folder, and without Torch where it names none, a page prints its outputs' text."""
+    run = _run(page, tmp_path, **({} if page in WITH_TORCH else without_torch))
     assert run.returncode == 0, run.stderr
     assert run.stderr == ""
     shown = [
@@ -42,3 +59,17 @@ def test_page_prints_in_a_terminal_what_the_site_shows(
         if event["kind"] in ("stdout", "display")
     ]
     assert run.stdout == "".join(shown)
+
+
+@pytest.mark.parametrize("page", WITH_TORCH, ids=lambda page: f"{page.parent.name}-{page.stem}")
+def test_page_says_what_to_install_where_torch_is_missing(
+    page: Path, without_torch: dict[str, str], tmp_path: Path
+) -> None:
+    """A reader without Torch learns how to get it: at the end of a page's error, or on a page."""
+    run = _run(page, tmp_path, **without_torch)
+    if WITH_TORCH[page]["within"]:  # a function that is one of several
+        assert run.returncode == 0, run.stderr
+        assert "not installed: pip install torch" in run.stdout
+    else:
+        needs = "attnref.torch needs PyTorch, which is not installed"
+        assert run.stderr.endswith(f'\nImportError: {needs}: pip install "attnref[torch]"\n')

@@ -129,10 +129,9 @@ print("Z_t of the four queries:", np.round(Z, 4))
 # matrix form. Torch's own function computes it as well:
 
 # %%
-import torch
-
 import attnref
 import attnref.torch
+import torch
 
 loops = attnref.expanded_attention(Q, K, V)
 q, k, v = map(torch.from_numpy, (Q, K, V))

@@ -12,7 +12,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from sitebuild import register, script
+from sitebuild import register, rules, script
 from sitebuild.convert import convert
 from sitebuild.execute import execute
 from sitebuild.memory import ROOT
@@ -59,6 +59,8 @@ def write(docs: Path, out: Path) -> None:
             target = writing / page.relative_to(docs).with_suffix(".md")
             document = convert(page, records[page], derivation=known.derivation(page))
             target.write_text(document.markdown, encoding="utf-8")
+            if data := rules.data_of(page, records[page]):
+                target.with_suffix(".json").write_text(data, encoding="utf-8")
         for tag, tombstone in known.tombstones.items():
             (writing / "d").mkdir(exist_ok=True)
             (writing / "d" / f"{tag}.md").write_text(tombstone, encoding="utf-8")

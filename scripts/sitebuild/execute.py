@@ -86,6 +86,7 @@ def run(page: Path, time_limit: float = TIME_LIMIT) -> Record:
         record: Record = json.loads(result.read_text(encoding="utf-8"))
     for cell, events in zip(cells, record["cells"], strict=False):
         rules.check(short(page), cell, events)
+    rules.data_of(short(page), record)
     if stray := (process.stderr or process.stdout).strip():
         raise PageError(short(page), None, f"wrote past Python's own streams or too late\n{stray}")
     return record | {"files": memory.files(record["files"], page)}

@@ -50,6 +50,15 @@ def check(page: Path, cell: Cell, events: list[Event]) -> None:
             _check_display(page, cell, event["data"])
 
 
+def data_of(page: Path, record: dict[str, Any]) -> str | None:
+    """Return what a page shows as data too, which stands beside it as JSON."""
+    shown = (event.get("data", {}) for events in record["cells"] for event in events)
+    found = [forms["application/json"] for forms in shown if "application/json" in forms]
+    if len(found) > 1:
+        raise PageError(page, None, f"shows {len(found)} things as data, and has one file")
+    return found[0] if found else None
+
+
 def text_of(event: Event) -> str:
     """Return what a reader sees of an event."""
     if event["kind"] == "display":

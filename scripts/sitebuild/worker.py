@@ -29,6 +29,8 @@ from IPython.core.interactiveshell import InteractiveShell
 
 Event = dict[str, Any]
 
+JSON = "application/json"
+
 
 class Stream:
     """A text stream that records what is written to it, in order with everything else."""
@@ -62,9 +64,11 @@ class Publisher(DisplayPublisher):
     events: list[Event]
 
     def publish(self, data: dict[str, Any], *_: Any, **__: Any) -> None:
-        """Record every form of the object that is text."""
-        text = {mime: form for mime, form in data.items() if isinstance(form, str)}
-        self.events.append({"kind": "display", "data": text})
+        """Record every form of the object that is text, and its data."""
+        forms = {mime: form for mime, form in data.items() if isinstance(form, str)}
+        if JSON in data:
+            forms[JSON] = json.dumps(data[JSON], ensure_ascii=False, indent=1, allow_nan=False)
+        self.events.append({"kind": "display", "data": forms})
 
 
 def run(job: dict[str, Any], result: Path) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """One claim, its verdict, and what that rests on: numbers by the rule, sentences by a condition."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+import tomllib
 from typing import Any
 
 import numpy as np
