@@ -18,16 +18,20 @@ from attnref import masks
 from attnref._attention import attention, attention_weights, scores
 from attnref._drop_in import scaled_dot_product_attention
 from attnref._expanded import expanded_attention
+from attnref._partial import Partial, merge, partial_attention
 from attnref._softmax import log_partition, softmax
 from attnref.inspection import make_array, print_matrix_info, show
 
 __all__ = [
+    "Partial",
     "attention",
     "attention_weights",
     "expanded_attention",
     "log_partition",
     "make_array",
     "masks",
+    "merge",
+    "partial_attention",
     "print_matrix_info",
     "scaled_dot_product_attention",
     "scores",

@@ -161,9 +161,22 @@ def weigh(
     sink: Sink | None = None,
 ) -> tuple[Floats, Mask]:
     """Return the weights (…, L, S) before they are rounded, and which keys are allowed."""
+    a, here = scored(query, key, shape, mask, bias, scale, softcap)
+    return softmax(a, mask=mask, sink=None if sink is None else wide(sink)), here
+
+
+def scored(
+    query: Floats,
+    key: Floats,
+    shape: tuple[int, ...],
+    mask: Mask | None,
+    bias: Floats | None,
+    scale: float | None,
+    softcap: float | None,
+) -> tuple[Floats, Mask]:
+    """Return the scores (…, L, S) before they are rounded, and which keys are allowed."""
     a = np.broadcast_to(_scores(query, key, scale, softcap, bias), shape)
-    weights = softmax(a, mask=mask, sink=None if sink is None else wide(sink))
-    return weights, allowed(a, mask)
+    return a, allowed(a, mask)
 
 
 def for_heads_of(query: Floats, array: Floats) -> Floats:

@@ -56,6 +56,16 @@ def matrices(**arrays: Array) -> None:
             )
 
 
+def state(m: Array, z: Array, n: Array) -> None:
+    """Require m (…, L) and z (…, L) to be the rows of n (…, L, d_v)."""
+    matrices(n=n)
+    if not shape(m) == shape(z) == shape(n)[:-1]:
+        raise ValueError(
+            f"m and z must have the shape (…, L) of the rows of n (…, L, d_v): "
+            f"m {shape(m)}, z {shape(z)}, n {shape(n)}"
+        )
+
+
 def rows(**arrays: Array) -> None:
     """Require at least one axis: a row to normalise along."""
     for name, array in arrays.items():

@@ -43,8 +43,8 @@ def softmax(scores: Floats, *, mask: Mask | None = None, sink: Sink | None = Non
     """
     _entry.rows(scores, mask, sink)
     here = allowed(scores, mask)
-    _, exponentials, z = _exponentials(scores, here, sink)
-    weights = np.divide(exponentials, z, out=np.zeros_like(exponentials), where=here)
+    _, e, z = exponentials(scores, here, sink)
+    weights = np.divide(e, z, out=np.zeros_like(e), where=here)
     return weights.astype(scores.dtype)
 
 
@@ -73,7 +73,7 @@ def log_partition(scores: Floats, *, mask: Mask | None = None, sink: Sink | None
     10.0
     """
     _entry.rows(scores, mask, sink)
-    m, _, z = _exponentials(scores, allowed(scores, mask), sink)
+    m, _, z = exponentials(scores, allowed(scores, mask), sink)
     return (m + np.log(z))[..., 0].astype(scores.dtype)
 
 
@@ -83,7 +83,7 @@ def allowed(scores: Floats, mask: Mask | None) -> Mask:
     return present if mask is None else present & np.asarray(mask)
 
 
-def _exponentials(scores: Floats, here: Mask, sink: Sink | None) -> tuple[Floats, Floats, Floats]:
+def exponentials(scores: Floats, here: Mask, sink: Sink | None) -> tuple[Floats, Floats, Floats]:
     """Return m, exp(a − m) and Z = exp(sink − m) + Σ exp(a − m), for each row its own m.
 
     Any finite m gives the same weights; the largest score that counts keeps exp from overflowing.
@@ -94,5 +94,5 @@ def _exponentials(scores: Floats, here: Mask, sink: Sink | None) -> tuple[Floats
     largest = np.max(a, axis=-1, keepdims=True, where=here, initial=-np.inf)
     m = np.maximum(largest, last)
     m = np.where(m == -np.inf, 0, m)
-    exponentials = np.exp(np.where(here, a - m, -np.inf))
-    return m, exponentials, exponentials.sum(axis=-1, keepdims=True) + np.exp(last - m)
+    e = np.exp(np.where(here, a - m, -np.inf))
+    return m, e, e.sum(axis=-1, keepdims=True) + np.exp(last - m)

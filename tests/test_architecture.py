@@ -47,7 +47,7 @@ ROOMS: dict[str, set[str]] = {
     "attnref._attention": FOUNDATION | {"attnref._softmax"},
     "attnref._drop_in": FOUNDATION | HALL,
     "attnref._expanded": FOUNDATION,
-    "attnref._partial": FOUNDATION | HALL,
+    "attnref._partial": FOUNDATION | HALL | {"attnref._filling"},
     "attnref._gradients": FOUNDATION | HALL | {"attnref._partial"},
     "attnref.inspection": FOUNDATION | {"attnref._filling"},
     "attnref.figures": {"numpy", "matplotlib", "attnref.figures"},

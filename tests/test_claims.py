@@ -1,8 +1,9 @@
 """The audit of the articles: the rule for numerals, and that every claim has one judgement."""
 
 import pytest
-from claims import VERDICTS, _verdict, numbers, wrong
+from claims import VERDICTS, Counts, _verdict, numbers, wrong
 from claims._judgement import CLAIMS
+from claims.everything import JUDGEMENTS
 
 
 @pytest.mark.parametrize(
@@ -57,3 +58,30 @@ def test_executed_value_has_more_digits_than_the_printed_one() -> None:
 def test_verdicts_are_those_of_the_rule_and_two_more() -> None:
     """Numerals get the verdicts of the rule; sentences may disagree or stay open too."""
     assert {*VERDICTS} == {*_verdict.RULE, "inconsistent", "cannot be known"}
+
+
+def test_every_claim_has_one_judgement() -> None:
+    """None is left out, none is judged twice."""
+    judged = [judgement.name for judgement in JUDGEMENTS]
+    assert sorted(judged) == sorted(CLAIMS)
+
+
+def test_every_verdict_rests_on_something_that_is_said() -> None:
+    """A numeral that is not exact, and a sentence that does not hold, come with what is right."""
+    for judgement in JUDGEMENTS:
+        if judgement.verdict not in ("holds", "holds after rounding"):
+            assert judgement.remark, judgement.name
+
+
+def test_counts_are_of_all_claims() -> None:
+    """The table adds up, by article and in all, and the data hold every claim with its verdict."""
+    counts = Counts(JUDGEMENTS)
+    last = [cell.strip() for cell in str(counts).splitlines()[-1].strip("|").split("|")]
+    assert last == ["all", "44", "104", str(len(CLAIMS))]
+    data = {entry["id"]: entry for entry in counts._repr_json_()}
+    assert list(data) == [f"{letter}{n:02}" for letter, n in _names()]
+    assert all(entry["verdict"] in VERDICTS for entry in data.values())
+
+
+def _names() -> list[tuple[str, int]]:
+    return [("Z", n) for n in range(1, 45)] + [("S", n) for n in range(1, 105)]

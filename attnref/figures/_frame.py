@@ -8,8 +8,18 @@ import re
 import textwrap
 from xml.etree import ElementTree
 
-INK, MUTED, ACCENT = "#1b1b1a", "#6b6a66", "#0b6e6e"
-CATEGORIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")  # Okabe and Ito
+INK = "#1b1b1a"
+"""What is read: lines and letters, the colour of the text."""
+
+MUTED = "#6b6a66"
+"""What stands back: axes, ticks, grids."""
+
+ACCENT = "#0b6e6e"
+"""What this figure is about, "this row"."""
+
+CATEGORIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
+"""Kinds that are told apart, by Okabe and Ito's colours; none by colour alone."""
+
 SVG = "http://www.w3.org/2000/svg"
 
 
