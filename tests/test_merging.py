@@ -118,8 +118,10 @@ def test_state_of_all_keys_is_that_of_attention() -> None:
     state = part(problem, slice(None))
     truth = oracle.attention(query, key, value)
     oracle.assert_agree(state.output, attention(query, key, value), truth.output)
-    log_z = log_partition(scores(query, key))
-    assert state.log_z == pytest.approx(log_z, rel=4 * oracle.unit("float32") * abs(log_z).max())
+    a = scores(query, key)
+    off = abs(state.log_z.astype("float64") - log_partition(a))
+    # The scores are rounded, and log Z is, twice: once here and once there.
+    assert (off <= oracle.unit("float32") * (abs(a).max(axis=-1) + 2 * abs(state.log_z))).all()
 
 
 def test_masked_key_reaches_no_state() -> None:
