@@ -35,7 +35,7 @@ def test_verdict_of_several_numerals_is_the_worst(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(CLAIMS, "X", claim)
     assert numbers("X", [0.5, 0.4, 0.25]).verdict == "wrong"
     assert numbers("X", [0.5, 0.2, 0.2549]).verdict == "holds after rounding"
-    assert numbers("X", [0.5, 0.2, 0.26]).difference == "0, 0, -0.01"
+    assert numbers("X", [0.5, 0.2, 0.26]).difference == "0, 0, −0.01"
     with pytest.raises(ValueError, match="zip"):
         numbers("X", [0.5, 0.2])
 
@@ -52,7 +52,7 @@ def test_executed_value_has_more_digits_than_the_printed_one() -> None:
     """Three more, so that a reader sees in which direction a rounded number was rounded."""
     assert _verdict.executed("0.24", 0.244728) == "0.24473"
     assert _verdict.executed("0.0000", 9.36e-14) == "9.36e-14"
-    assert _verdict.executed("2.35e17", 2.3538e17) == "2.35e+17"
+    assert _verdict.executed("2.35e17", 2.3538e17) == "2.35380e+17"
 
 
 def test_verdicts_are_those_of_the_rule_and_two_more() -> None:

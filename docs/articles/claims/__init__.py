@@ -18,12 +18,13 @@ from claims._judgement import (
     unknown,
     wrong,
 )
-from claims._shown import Audit
+from claims._shown import Audit, Counts
 from claims._verdict import VERDICTS
 
 __all__ = [
     "VERDICTS",
     "Audit",
+    "Counts",
     "Judgement",
     "holds",
     "imprecise",

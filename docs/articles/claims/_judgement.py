@@ -23,7 +23,7 @@ CLAIMS: Mapping[str, dict[str, Any]] = {
 class Judgement:
     """What becomes of a claim: the verdict, the executed value, how far off, and what is true."""
 
-    id: str
+    name: str
     verdict: str
     remark: str
     executed: str = ""
@@ -32,7 +32,7 @@ class Judgement:
     @property
     def claim(self) -> dict[str, Any]:
         """The claim as the article makes it, in our words."""
-        return CLAIMS[self.id]
+        return CLAIMS[self.name]
 
 
 def numbers(name: str, values: ArrayLike, remark: str = "") -> Judgement:

@@ -23,22 +23,40 @@ class Audit:
     def __str__(self) -> str:
         return "\n\n".join(map(_entry, self.judgements))
 
-    _repr_markdown_ = __str__
+    def _repr_markdown_(self) -> str:
+        return str(self)
 
 
-class Record(Audit):
-    """The same, and its data: a page that shows it has them beside it as JSON."""
+class Counts(Audit):
+    """How many of each verdict, by article; a page that shows it has all the data beside it."""
+
+    def __str__(self) -> str:
+        found = Counter((j.verdict, j.claim["article"]) for j in self.judgements)
+        articles = ("z-form", "scaling")
+        counts = {v: [found[v, article] for article in articles] for v in VERDICTS}
+        counts["all"] = [
+            sum(column) for column in zip(*counts.values(), strict=True)
+        ]
+        head = "| verdict | the Z form | scaling | both |\n|:---|---:|---:|---:|\n"
+        rows = (
+            f"| {name} | {z} | {s} | {z + s} |" for name, (z, s) in counts.items()
+        )
+        return head + "\n".join(rows)
 
     def _repr_json_(self) -> list[dict[str, Any]]:
-        return [_data(j) for j in self.judgements]
+        return [_data(j) for j in sorted(self.judgements, key=_place)]
+
+
+def _place(judgement: Judgement) -> tuple[bool, int]:
+    return judgement.name[0] != "Z", int(judgement.name[1:])
 
 
 def _entry(judgement: Judgement) -> str:
-    claim, name = judgement.claim, judgement.id
-    facts = [f"*Printed:* {claim['printed']}." if claim["printed"] != "-" else ""]
+    claim, name = judgement.claim, judgement.name
+    facts = [f"*Printed:* {claim['printed']}." if claim["printed"] else ""]
     if judgement.executed:
         facts.append(f"*Executed:* {judgement.executed}.")
-    if judgement.difference:
+    if judgement.difference.strip("0, "):
         facts.append(f"*Off by* {judgement.difference}.")
     parts = [claim["statement"] + ".", *facts, judgement.remark]
     return f"[{name}](#{name}){{ #{name} .claim }} " + " ".join(

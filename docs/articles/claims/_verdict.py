@@ -30,10 +30,17 @@ def verdict(numeral: str, value: float) -> str:
 
 
 def executed(numeral: str, value: float) -> str:
-    """Return the value with three digits more than are printed, never fewer than three in all."""
-    digits = max(0, -int(unit(numeral).log10())) + 3
-    small = value and abs(value) < 10.0**-digits * 100
-    return f"{value:.3g}" if small or abs(value) >= 1e6 else f"{value:.{digits}f}"
+    """Return the value with three digits more than are printed; three of a very small one.
+
+    A numeral that holds is its own executed value.
+    """
+    if verdict(numeral, value) == HOLDS:
+        return numeral
+    places = max(0, -int(unit(numeral).log10())) + 3
+    if value and abs(value) < 10.0 ** (2 - places):
+        return f"{value:.3g}"
+    digits = len(Decimal(numeral).as_tuple().digits)
+    return f"{value:.{digits + 2}e}" if "e" in numeral else f"{value:.{places}f}"
 
 
 def difference(numeral: str, value: float) -> str:
@@ -42,5 +49,5 @@ def difference(numeral: str, value: float) -> str:
     return (
         "0"
         if abs(off) <= SLACK * abs(Decimal(float(value)))
-        else f"{float(off):+.3g}"
+        else f"{float(off):+.3g}".replace("-", "−")
     )
