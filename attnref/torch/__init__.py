@@ -22,6 +22,7 @@ try:
     )
     from attnref.torch._drop_in import scaled_dot_product_attention
     from attnref.torch._expanded import expanded_attention
+    from attnref.torch._partial import Partial, merge, partial_attention
     from attnref.torch._softmax import log_partition, softmax
     from attnref.torch.inspection import make_tensor
     from attnref.torch.modules import KeyValueCache, MultiHeadAttention, SingleHeadAttention
@@ -36,6 +37,7 @@ except ModuleNotFoundError as error:
 __all__ = [
     "KeyValueCache",
     "MultiHeadAttention",
+    "Partial",
     "SingleHeadAttention",
     "attention",
     "attention_weights",
@@ -43,6 +45,8 @@ __all__ = [
     "log_partition",
     "make_tensor",
     "masks",
+    "merge",
+    "partial_attention",
     "scaled_dot_product_attention",
     "scores",
     "softmax",

@@ -95,6 +95,21 @@ def weights(scores: Tensor, allowed: Tensor, sink: Tensor | float | None) -> Ten
     return p.masked_fill(~allowed, 0.0)
 
 
+def exponentials(
+    scores: Tensor, allowed: Tensor, sink: Tensor | float | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return m, exp(a − m) of the keys, and z = exp(sink − m) + Σ exp(a − m), each row its own m.
+
+    m is the largest score that is there, −∞ where there is none. It cancels: no gradient takes it.
+    """
+    a, present = _with_sink(scores.double(), allowed, sink)
+    a = a.masked_fill(~present, -torch.inf)
+    rest = a.new_full((*a.shape[:-1], 1), -torch.inf)
+    m = torch.cat([a.detach(), rest], dim=-1).amax(dim=-1)
+    e = (a - m.masked_fill(m == -torch.inf, 0.0).unsqueeze(-1)).exp()
+    return m, e[..., : scores.shape[-1]], e.sum(dim=-1)
+
+
 def _with_sink(a: Tensor, allowed: Tensor, sink: Tensor | float | None) -> tuple[Tensor, Tensor]:
     """Append the sink to the keys."""
     if sink is None:
