@@ -6,9 +6,8 @@
 #
 # ## One query, four keys
 #
-# Think of a small library. Each item has a *key*, a list of numbers that describes it, and a *value*,
-# what you get if you choose it. A *query* is a list of numbers that describes what you want. Take one
-# query, four keys of $d_k = 4$ numbers each, and values that are single numbers:
+# [One key](one-query.py) leaves nothing to choose, and with two only a difference counts. Now take one query,
+# four keys of $d_k = 4$ numbers each, and values that are single numbers:
 
 # %%
 import numpy as np
@@ -21,11 +20,10 @@ score = key @ query / np.sqrt(len(query))
 print("scores ", score)
 
 # %% [markdown]
-# Multiply query and key number by number and add up: that is their *inner product*
-# $\langle q, k_s\rangle$. Divided by $\sqrt{d_k}$, for a reason that has
-# [a page of its own](scaling.py), it is the *score* $a_s = \langle q, k_s\rangle / \sqrt{d_k}$ and
-# says how well key $s$ fits. A score can be negative, so it can't be a share yet. Raise $e$ to it: the
-# result is positive, and larger for a larger score. Divide by the sum $Z$, and the shares add up to 1.
+# The [inner product](one-query.py#the-inner-product) of the query with key $s$, divided by $\sqrt{d_k}$ for a
+# reason that has [a page of its own](scaling.py), is the *score* $a_s = \langle q, k_s\rangle / \sqrt{d_k}$.
+# It can be negative, so it can't be a share yet. Raise $e$ to it: the result is positive, and larger for a
+# larger score. Divide by the sum $Z$, and the shares add up to 1.
 
 # %%
 exponential = np.exp(score)
@@ -70,7 +68,7 @@ bar.axes.spines["left"].set_visible(False)
 show(bar)
 
 # %% [markdown]
-# These steps are called *softmax*. No key is picked: the best one gets `{python} f"{weight[1]:.0%}"`
+# These steps are called *softmax*. No key is picked: the best one gets `{python} f"{weight.max():.0%}"`
 # of the say, and the output, `{python} f"{output:.2f}"`, is an average in which all four values take
 # part.
 #
@@ -150,7 +148,7 @@ print(
 )
 
 # %% [markdown]
-# What is left is rounding. Why the weights stay near 1/20, [the next page](scaling.py#what-the-proof-needs)
+# What is left is rounding. Why the weights stay near 1/20, [a later page](assumptions.py#means-and-variances)
 # says.
 #
 # ## What goes wrong
@@ -189,7 +187,7 @@ print("row sums", wrong.sum(axis=1).round(4))
 #
 # ??? question "To mask a key is to forbid a query to use it. Is that the same as a score of 0?"
 #
-#     No. A score of 0 adds $e^0 = 1$ to $Z$, and the key takes part: key 4 has the score 0 and the
+#     No. A score of 0 adds $e^0 = 1$ to $Z$, and the key takes part: key 4 has the score `{python} f"{score[3]:.0f}"` and the
 #     weight `{python} f"{weight[3]:.4f}"`. Masked, it is absent, with the weight
 #     `{python} f"{attnref.softmax(score, mask=np.arange(4) < 3)[3]:.0f}"`, and the weight of key 2 rises
 #     from `{python} f"{weight[1]:.4f}"` to
@@ -197,7 +195,7 @@ print("row sums", wrong.sum(axis=1).round(4))
 #
 # ## Where next, and sources
 #
-# [Why divide by √dₖ](scaling.py) explains the root in the score.
+# [How far numbers spread](variance.py) leads to the root in the score.
 #
 # - A. Vaswani and others, *Attention Is All You Need*, 2017, [arXiv:1706.03762](https://arxiv.org/abs/1706.03762),
 #   equation 1: the matrix form.
