@@ -39,8 +39,10 @@ print(attention(query, key, value).round(4))
 #
 # ## Where to go
 #
-# **To learn**, read [The Z form](guide/z-form.py), which builds the formula from one query and four
-# keys, then [Why divide by √dₖ](guide/scaling.py), which finds out where the root comes from.
+# **To learn**, start with [One query and one key](guide/one-query.py). The guide goes on from page to page:
+# the formula, [the root in it](guide/scaling.py), [softmax](guide/softmax.py), and
+# [a sentence that attends to itself](guide/self-attention.py). It grew out of
+# [two articles](articles/index.py), whose every number is computed again.
 #
 # **To cite**, see [How to cite](cite.py). [Derivations](d/index.py) carry a tag that stays, and every displayed
 # equation has a link of its own: follow the number beside it.
