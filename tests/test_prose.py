@@ -37,7 +37,8 @@ def typed(page: Path) -> Iterator[str]:
     prose = "\n\n".join(cell.source for cell in cells if cell.kind == "markdown")
     for text in (NOT_PROSE.sub(" … ", text) for text in [SOURCES.sub("", prose), *sentences]):
         for found in NUMBER.finditer(text):
-            if _value(found[0]) not in known:
+            share = re.match(r"\s?%", text[found.end() :]) and _value(found[0]) / 100
+            if not {_value(found[0]), share} & known:
                 yield " ".join(text[max(0, found.start() - 40) : found.end() + 20].split())
 
 
@@ -49,6 +50,7 @@ def _constants(node: ast.AST) -> Iterator[object]:
         yield node.value
     elif isinstance(node, ast.JoinedStr):
         yield " … ".join(part for part in parts if isinstance(part, str))
+        yield from (part for part in parts if not isinstance(part, str))
     else:
         yield from parts
 
@@ -78,6 +80,7 @@ def test_typed_result_is_found(prose: str, tmp_path: Path) -> None:
         "About `{python} x / 2` of it, of twelve, of 12.",
         "Of 7.5 and $1/20$, in `0.3`, float32, section 3.2.1, [arXiv:1706.03762](https://a.b/17.5).",
         "Twice `{python} x * 33`, and 33.",
+        "750 % of it.",
         "## Where next, and sources\n\nA. Vaswani, 2017.",
     ],
 )
