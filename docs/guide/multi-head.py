@@ -16,14 +16,8 @@ import numpy as np
 words = ["dog", "bites", "man"]
 value = np.array([[1.0, 4.0], [2.0, 3.0], [3.0, 2.0]])
 wanted = np.array([value[0, 0], value[2, 1]])
-print(
-    "sums of the values",
-    value.sum(axis=1),
-    " wanted",
-    wanted,
-    "with the sum",
-    wanted.sum(),
-)
+print("values add up to", value.sum(axis=1))
+print(wanted, "adds up to", wanted.sum())
 
 # %% [markdown]
 # One row of weights makes one average of whole values. Every value here adds up to 5, so every average
@@ -103,7 +97,8 @@ def multi_head(layer, x, H):
 
 
 # %% [markdown]
-# Does Torch mean the same by it? Take its layer, copy its tables into ours, and compare. (Unasked, Torch
+# Does Torch mean the same by it? Take its layer, copy its tables, and compare attnref's layer and
+# the function above with it. (Unasked, Torch
 # returns the mean of the heads' weights, which is what no head does.)
 
 # %%
@@ -113,41 +108,36 @@ theirs = torch.nn.MultiheadAttention(768, 12, batch_first=True, dtype=x.dtype)
 layer = attnref.torch.MultiHeadAttention.from_torch(theirs)
 with torch.no_grad():
     expected = theirs(x, x, x, average_attn_weights=False)
-    for name, found in (
-        ("attnref's layer", layer(x)),
-        ("this page", multi_head(layer, x, 12)),
-    ):
+    for found in (layer(x), multi_head(layer, x, 12)):
         off = [(a - b).abs().max() for a, b in zip(found, expected, strict=True)]
-        print(f"{name:15} outputs {off[0]:.12f}  weights {off[1]:.12f}")
+        print(f"outputs differ by {off[0]:.12f}, weights by {off[1]:.12f}")
 print("output", *found[0].shape, "  weights", *found[1].shape)
 
 # %% [markdown]
 # ## What it costs
 #
-# There are four square tables and four vectors, and cutting the result needs no more numbers. So the count
-# is $4(d^2 + d)$ for any $H$. What differs is how wide a query is:
+# Four square tables and four vectors hold $4(d^2 + d)$ numbers, here `{python} 4 * (768**2 + 768)`, and
+# cutting a vector needs no more. What differs is how wide a query is:
 
 # %%
 for H in (1, 2, 12):
     layer = attnref.torch.MultiHeadAttention(768, H)
     count = sum(numbers.numel() for numbers in layer.parameters())
     print(f"H = {H:2}  d_k = {layer.head_dim:3}  {count} parameters")
-print(4 * (768**2 + 768))
 
 # %% [markdown]
 # **Shared keys.** A model that writes one token after another keeps all keys and values it has seen. *Grouped
 # queries* let neighbouring heads share them, down to one set for all heads:
 
 # %%
+print("heads of keys   kept a token   parameters")
 for shared in (12, 4, 1):
     layer = attnref.torch.MultiHeadAttention(768, 12, num_kv_heads=shared)
     cache = attnref.torch.KeyValueCache()
     layer(torch.randn(9, 768), cache=cache)
-    held = (cache.key.numel() + cache.value.numel()) // cache.length
+    kept = (cache.key.numel() + cache.value.numel()) // cache.length
     count = sum(numbers.numel() for numbers in layer.parameters())
-    print(
-        f"{shared:2} heads of keys: {held:4} numbers kept a token, {count} parameters"
-    )
+    print(f"{shared:13} {kept:14} {count:12}")
 
 # %% [markdown]
 # Each query head still has its own row of weights. [GQAG](../d/GQAG.py) derives what a shared key learns from.
@@ -180,8 +170,9 @@ for width in (64, 768):
 # The article on scaling calls the divisor of its class the width of a head, and has 768 there: right for its
 # one head, wrong as soon as that is cut into twelve ([the audit](../articles/index.py)).
 #
-# **A mask for each sentence, without an axis for heads.** Two sentences, two heads; in the second the last
-# token is padding. A mask of shape (2, 3, 3) lines up with the heads, and says nothing:
+# **A mask for each sentence, without an axis for heads.** Take two sentences and two heads; the last token of
+# the second sentence is padding. A mask of shape (2, 3, 3) lines up with the heads instead, and no error says
+# so. In which sentence (row) and head (column) is token 2 hidden?
 
 # %%
 layer, x = attnref.torch.MultiHeadAttention(4, 2), torch.randn(2, 3, 4)
@@ -189,15 +180,11 @@ mask = torch.ones(2, 3, 3, dtype=torch.bool)
 mask[1, :, 2] = False
 for given in (mask, mask[:, None]):
     _, weights = layer(x, mask=given)
-    hidden = (weights == 0).all(dim=-2)[..., 2]
-    print(
-        f"{tuple(given.shape)!s:12} hides token 2 in [sentence, head]",
-        hidden.tolist(),
-    )
+    print(tuple(given.shape), (weights == 0).all(dim=-2)[..., 2].tolist())
 
 # %% [markdown]
-# With three sentences the shapes would not fit and an error would say so; where the numbers agree, none does.
-# Write (batch, 1, queries, keys).
+# The first hides it in one head of both sentences. With three sentences the shapes would not fit, and that is an
+# error. Write (batch, 1, queries, keys).
 #
 # ## Check yourself
 #

@@ -6,9 +6,9 @@
 #
 # ## Nine tokens
 #
-# The sentence is 我喜歡人工智能, "I like artificial intelligence". A program can't multiply characters, so
-# they become numbers first. A *token* is a piece of text that gets a number; here each character is one.
-# BERT, a well-known model, puts the token [CLS] before a sentence and [SEP] behind it:
+# The sentence is 我喜歡人工智能, "I like artificial intelligence". Attention needs numbers. A *token* is a piece
+# of text that gets a number; here each character is one. BERT, a well-known model, puts [CLS] before a
+# sentence and [SEP] behind it:
 
 # %%
 import attnref.torch
@@ -46,12 +46,12 @@ print(tuple(x.shape), f"mean square of row 2: {x[2].square().mean():.2f}")
 
 # %% [markdown]
 # The last step, *layer normalisation*, shifts and scales each row to a mean of 0 and a mean square of 1.
-# BERT takes it too, and it will let us say how far the scores spread.
+# BERT does so too.
 #
 # ## Everyone asks, everyone answers
 #
 # Write $x_t$ for row $t$. In *self*-attention queries, keys and values all come from the same tokens, by
-# three tables of weights $W$ and three vectors $b$ that are learned:
+# three tables of numbers $W$ and three vectors $b$, all learned:
 #
 # $$
 # q_t = W_Q x_t + b_Q , \qquad k_s = W_K x_s + b_K , \qquad v_s = W_V x_s + b_V . \label{projections}
@@ -86,9 +86,9 @@ assert (weights - 1 / 9).abs().max() < 0.15
 rows = WeightMap(
     "Weights of an untrained layer",
     weights[1:4],
-    "What three tokens (rows) take from all nine (columns) before training. Little stands out: equal weights "
-    f"would be {1 / 9:.2f} each. Computed above, seed 0.",
-    queries=tokens[1:4],
+    "What three tokens (rows, with their index) take from all nine (columns) before "
+    f"training. Little stands out: equal weights would be {1 / 9:.2f} each.",
+    queries=[f"{t} {tokens[t]}" for t in (1, 2, 3)],
     keys=tokens,
 )
 show(rows)
@@ -99,38 +99,37 @@ printed = [101, 2769, 4263]  # the first three ids in the article
 #
 # Let $d$ be the width, 768. Torch draws the entries of a `Linear` uniformly between $\pm 1/\sqrt d$: mean 0,
 # variance $1/(3d)$. An entry of a query adds up $d$ of them, times entries of $x_t$ with a mean square of
-# 1, and one of $b_Q$. Its variance is $\frac13 + \frac1{3d}$, and so is a key's, from a table of its own. A
-# score has their product as its variance, whatever $d_k$ is ([VGEN](../d/VGEN.py), divided by $d_k$):
+# 1, and one of $b_Q$. Its variance is $\frac13 + \frac1{3d}$, and so is a key's, from a table of its own.
+# Independent and with means of 0, they give a score the product of their variances, whatever $d_k$ is
+# ([VGEN](../d/VGEN.py), divided by $d_k$):
 #
 # $$
 # \operatorname{Var}(a_{ts}) = \left(\frac13 + \frac1{3d}\right)^2 \approx \frac19 . \label{ninth}
 # $$
 #
-# For the 1 of [the page on scaling](scaling.py) queries and keys would need a variance of 1; these start
-# with a third. Such scores leave a row near its largest *entropy* $-\sum_s p_{ts} \log p_{ts}$, the
-# $\log 9$ of nine equal weights. Measured over 100 layers:
+# That is over the draws of a layer. For the 1 of [the page on scaling](scaling.py) queries and keys would need
+# a variance of 1; these start with a third. Such scores leave a row near its largest *entropy*
+# $-\sum_s p_{ts} \log p_{ts}$, the $\log 9$ of nine equal weights. Measured over 100 layers:
 
 # %% tags=["fold-input"]
 import math
 
-found = {"variance": [], "entropy": []}
+found = []
 for _ in range(100):
     layer = attnref.torch.SingleHeadAttention(width)
     with torch.no_grad():
         a = attnref.torch.scores(layer.W_Q(x), layer.W_K(x))
     p = a.softmax(dim=-1)
-    found["variance"].append(a.square().mean())
-    found["entropy"].append(-(p * p.log()).sum(dim=-1).mean())
-for name, values in found.items():
-    v = torch.tensor(values)
-    print(f"{name:8} {v.mean():.3f} ± {v.std() / 10:.3f}")
-print(f"expected {(1 / 3 + 1 / 3 / width) ** 2:.3f}, and at most {math.log(9):.3f}")
+    found.append([a.square().mean(), -(p * p.log()).sum(dim=-1).mean()])
+for name, v in zip(("variance", "entropy"), torch.tensor(found).T, strict=True):
+    print(f"{name:8} {v.mean():.3f} ± {v.std() / len(found) ** 0.5:.3f}")
+print(f"expected {(1 / 3 + 1 / 3 / width) ** 2:.3f}, at most {math.log(9):.3f}")
 
 # %% [markdown]
 # ## The code
 #
 # All of it is one function, for a sentence or a batch. `SingleHeadAttention` is the layer of the article on
-# scaling, and random numbers stand for the sentence there; with the same tables, both agree:
+# scaling, which feeds it random numbers. With the same tables, both agree:
 
 
 # %%
@@ -174,8 +173,8 @@ for d_k in (768, 64):
 # 爱, "love", and `{python} ids["喜"]` for 喜. And the article lists the scores of 喜 with [CLS] and [SEP] last.
 # Any order will do, if ids, rows and columns share it.)
 #
-# **Expecting `tensor(…)` from an f-string.** The article puts the sum of a row into an f-string, as we did,
-# and shows what only `print` writes. Take a sum that ends one rounding step below 1, as it well may:
+# **Expecting `tensor(…)` from an f-string.** The article puts the sum of a row into an f-string and
+# shows what only `print` writes. Take a sum that ends one rounding step below 1, as it well may:
 
 # %%
 total = torch.tensor(1 - 2**-24)
@@ -183,8 +182,7 @@ print(total, f"{total}", f"{total:.4f}")
 
 # %% [markdown]
 # **Reading meaning into an untrained layer.** The article finds grammar in its row of weights for 喜. That row
-# is given, not computed: the program's tables are random. [The audit](../articles/index.py) goes through
-# both articles.
+# is given, not computed: the tables of its program are random ([the audit](../articles/index.py)).
 #
 # ## Check yourself
 #
@@ -205,8 +203,7 @@ print(total, f"{total}", f"{total:.4f}")
 #
 # - A. Vaswani and others, *Attention Is All You Need*, 2017, [arXiv:1706.03762](https://arxiv.org/abs/1706.03762),
 #   sections 3.2.1 and 3.5 (sines and cosines).
-# - J. Devlin and others, *BERT*, 2018, [arXiv:1810.04805](https://arxiv.org/abs/1810.04805), section 3. BERT also adds
-#   a row for the segment, which we leave out.
+# - J. Devlin and others, *BERT*, 2018, [arXiv:1810.04805](https://arxiv.org/abs/1810.04805), section 3.
 # - [langml](https://github.com/4AI/langml), `tests/test_tokenizer.py`: the ids 101, 102, 2769 and 1599. We have
 #   not seen the vocabulary itself.
 # - Sentence and layer come from the article on scaling, seventh of a Chinese series on Transformers.

@@ -14,6 +14,7 @@
 import numpy as np
 
 np.set_printoptions(precision=3, floatmode="fixed", suppress=True)
+np.seterr(all="ignore")  # infinities and NaN are looked at below
 nine = np.array([15.3, 22.7, 18.2, 2.1, 1.8, 3.2, 2.9, 5.6, 4.1])
 for name, divisor in (("largest", nine.max()), ("sum", nine.sum())):
     shares = nine / divisor
@@ -24,61 +25,30 @@ for name, divisor in (("largest", nine.max()), ("sum", nine.sum())):
 # [inner product](one-query.py#the-inner-product), and can be negative or 0:
 
 # %% tags=["expect-nan"]
-others = [[20.0, -10.0, 5.0], [-1.0, -2.0, -4.0], [0.0, -1.0]]
+others = [[20.0, -10.0, 5.0], [-1.0, -2.0, -4.0], [0.0, -1.0], [100.0, 99.0]]
 print("scores              ÷ largest               ÷ sum")
 for row in others:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        by_largest, by_sum = row / np.max(row), row / np.sum(row) + 0.0
+    by_largest, by_sum = row / np.max(row), row / np.sum(row) + 0.0
     print(f"{row!s:19} {by_largest!s:23} {by_sum}")
 
 # %% [markdown]
 # The first row has negative shares, and one of $20/15$, above 1. In the second the signs turn, and the *lowest* score
-# has the largest share. In the third, one rule divides by zero, and the other gives all to the lower score.
+# has the largest share. In the third, one rule divides by zero, and the other gives all to the lower score. The
+# fourth is the third with 100 added, which should do nothing: add the same vector to every key, and all
+# scores of a query move by one number ([KSHF](../d/KSHF.py)), though no key fits better than before. By the
+# sum, shares of 0 and 1 become nearly equal.
 #
-# One more fault shows in no single row. Add the same vector to every key, and all scores of a query move by
-# one number ([KSHF](../d/KSHF.py)). No key fits better than before, so no share should move:
-
-# %%
-for c in (0, 100):
-    print(f"{c:3} added, ÷ sum", ((nine + c) / (nine + c).sum())[:5], "…")
-
-# %% [markdown]
-# Score 2 was `{python} f"{nine[1] / nine[4]:.1f}"` times score 5, and is now nearly the same. Shares should be positive, add
-# up to 1, rise with the score, and depend on *differences* of scores alone.
+# So shares should be positive, add up to 1, rise with the score, and depend on *differences* of scores alone.
 #
 # ## Differences become ratios
 #
 # Raise $e = 2.718\dots$ to the score. The result is positive, and as $e^{a + c} = e^c e^a$, a step of one size
-# multiplies by one factor, wherever it starts:
+# multiplies by one factor, wherever it starts. From the lowest of three scores, in steps of 1.875:
 
-# %% tags=["hide-input"]
-from attnref import show
-from attnref.figures import ACCENT, CATEGORIES, INK, MUTED, Figure
-
+# %%
 three = np.array([2.5, -1.25, 0.625])
-low, middle, high = np.sort(three)
-step, top = high - middle, 14.2
-assert np.isclose(step, middle - low)
-steps = Figure(
-    "Equal steps, equal factors",
-    f"e to the a is {np.exp(low):.2f} at {low:g}, {np.exp(middle):.2f} at {middle:g}, {np.exp(high):.2f} at {high:g}.",
-    f"Three scores, each {step:g} from the next. Each step multiplies the height by "
-    f"{np.exp(step):.2f}; the negative score has a height above 0.",
-    height=2.4,
-)
-axes = steps.axes
-a = np.linspace(-2, 2.62, 24)
-axes.plot(a, np.exp(a), color=ACCENT)
-for x in (low, middle, high):
-    axes.plot([x, x], [0, np.exp(x)], color=INK)
-    axes.text(x - 0.1, np.exp(x) + 0.5, f"{np.exp(x):.2f}", ha="right")
-for start in (low, middle):
-    factor = f"+ {step:g}: × {np.exp(step):.2f} →"
-    axes.text(start + step / 2, top, factor, ha="center", color=MUTED)
-axes.set(xlim=(-2, 2.7), ylim=(0, 14.6), yticks=[0, 10])
-axes.set_xticks([low, middle, high], ["−1.25", "0.625", "2.5"])
-axes.set(xlabel="score, a", ylabel="height, eᵃ")
-show(steps)
+heights = np.exp([-1.25, -1.25 + 1.875, -1.25 + 2 * 1.875])
+print("heights", heights, "  factors", heights[1:] / heights[:-1])
 
 # %% [markdown]
 # A share is a height over the sum of all heights. For $m$ scores $a_1, \dots, a_m$ the *weight* of key $s$ is
@@ -101,41 +71,33 @@ show(steps)
 # *The sum* makes the weights add up to 1 ([PSUM](../d/PSUM.py)). What one key gains, the others lose: they
 # compete. And the output is [an average of the values](weighted-sum.py).
 #
-# **Does it have to be exp?** Let weights be $f(a_s)/\sum_j f(a_j)$ with a positive, differentiable $f$. That any number
-# $c$ may be added to all scores means $f(a + c)/f(b + c) = f(a)/f(b)$. So $f(a + c)/f(a)$ is the same for every
-# $a$; and so is its slope at $c = 0$, $f'(a)/f(a)$. Call it λ. Then $f(a) = f(0)\,e^{\lambda a}$, the factor $f(0)$
-# cancels, and λ is positive if more score is to mean more weight. In this form exp is the only choice, up to λ.
-# Rules of other forms exist: all weight on the largest score, which isn't smooth, or *sparsemax*, which gives
-# some keys exactly 0.
+# **Does it have to be exp?** Let weights be $f(a_s)/\sum_j f(a_j)$ with a positive, differentiable $f$. If a number $c$
+# added to all scores leaves the ratios of weights, $f(a + c)/f(a)$ is the same for every $a$, and so is its slope
+# at $c = 0$, $f'(a)/f(a)$. Call it λ. Then $f(a) = f(0)\,e^{\lambda a}$, $f(0)$ cancels, and λ is positive if
+# more score is to mean more weight. In this form exp is the only choice, up to λ. (A rule of another form: all
+# weight on the largest score. It isn't smooth.)
 #
 # ## The code
 
 
-# %%
+# %% tags=["expect-nan"]
 def softmax(a, axis=-1):
     e = np.exp(a - a.max(axis=axis, keepdims=True))
     return e / e.sum(axis=axis, keepdims=True)
 
 
-weights = softmax(nine / 8)  # 8 = √64, for keys of 64 entries
-print(weights)
-for row in others:
-    print(f"{row!s:19}", softmax(np.array(row)))
+for row in map(np.array, [*others, [1000.0, 1001.0]]):
+    as_written = np.exp(row) / np.exp(row).sum()
+    print(softmax(row), "  as written", as_written)
 
 # %% [markdown]
-# Why 8, [Why divide by √dₖ](scaling.py) says. The largest score is subtracted first: that changes no weight
-# ([SHFT](../d/SHFT.py)), and exp never meets a number above 0. Without it, 1000 is too much:
-
-# %% tags=["expect-nan"]
-large = np.array([1000.0, 1001.0])
-with np.errstate(over="ignore", invalid="ignore"):
-    print("as written", np.exp(large) / np.exp(large).sum())
-print("shifted   ", softmax(large))
-
-# %% [markdown]
+# The function takes the largest score off first. That changes no weight ([SHFT](../d/SHFT.py)), and exp meets no
+# number above 0. As the formula is written, 1000 is too much for it: infinity over infinity is not a number.
+#
 # ## Temperature
 #
-# Divide all scores by a *temperature* $T > 0$ first; λ is $1/T$. With a large $T$ the weights go to
+# Divide all scores by a *temperature* $T > 0$ first; λ is $1/T$. For scores of keys with 64 entries
+# [it is √64](scaling.py). With a large $T$ the weights go to
 # $1/m$ each ([TZER](../d/TZER.py)), with a small one all goes to the largest score ([TGAP](../d/TGAP.py)). If several are
 # largest, they share:
 
@@ -145,38 +107,40 @@ for T in (0.01, 1, 100):
     print(f"T = {T:6}", softmax(three / T), "  tie", softmax(tie / T))
 
 # %% tags=["hide-input"]
-T = np.geomspace(0.1, 100, 31)
+from attnref import show
+from attnref.figures import ACCENT, CATEGORIES, MUTED, Figure
+
+T = np.geomspace(1 / 8, 32, 21)
 rows = softmax(three / T[:, np.newaxis])
 entropy = -(rows * np.log(np.maximum(rows, 1e-300))).sum(axis=1) + 0.0
 assert (np.diff(entropy) > 0).all()
 warm = Figure(
     "Weights and entropy against temperature",
-    f"From T = 0.1 to 100 the weights go from {', '.join(f'{x:.2f}' for x in rows[0])} to "
+    f"From T = 1/8 to 32 the weights go from {', '.join(f'{x:.2f}' for x in rows[0])} to "
     f"{', '.join(f'{x:.2f}' for x in rows[-1])}, the entropy over log 3 from "
     f"{entropy[0] / np.log(3):.2f} to {entropy[-1] / np.log(3):.2f}.",
-    "The weights of the three scores (lines), and their entropy as a part of its maximum, log 3 (dashed). "
-    "The scores are 20, −10 and 5 over 8, so at $T = 1/8$ the division is undone.",
+    "The weights of the three scores, and their entropy over its maximum, log 3. The scores are 20, −10 and 5 "
+    "over 8: at $T = 1/8$ the division is undone.",
 )
 axes = warm.axes
-labels = [(0.3, 0.91), (4, 0.1), (2, 0.22)]
+labels = [(0.14, 0.91), (4, 0.1), (1.5, 0.27)]
 for s, colour in enumerate((ACCENT, CATEGORIES[1], CATEGORIES[0])):
     axes.plot(T, rows[:, s], color=colour)
     axes.text(*labels[s], f"a = {three[s]:g}".replace("-", "−"), color=colour)
-axes.texts[0].set(ha="right")
+
 axes.plot(T, entropy / np.log(3), "--", color=MUTED)
-axes.text(5, 0.89, "entropy / log 3", color=MUTED)
+axes.text(4.5, 0.86, "entropy / log 3", color=MUTED)
 axes.set_xscale("log")
 axes.minorticks_off()
-axes.set_xticks([0.125, 1, 10, 100], ["1/8", "1", "10", "100"])
-axes.set(xlim=(0.1, 100), ylim=(0, 1.02), yticks=[0, 0.5, 1])
+axes.set_xticks([1 / 8, 1, 8], ["1/8", "1", "8"])
+axes.set(xlim=(1 / 8, 32), ylim=(0, 1.02), yticks=[0, 0.5, 1])
 axes.set(xlabel="temperature, T", ylabel="weight, p")
 assert np.allclose(three * 8, others[0])
 show(warm)
 
 # %% [markdown]
 # The *entropy* $-\sum_s p_s \log p_s$ says how evenly a row is spread: 0 if one key has all, $\log m$ if all
-# have the same. It never falls as $T$ grows ([ENTD](../d/ENTD.py)). And $\sqrt{d_k}$ is a temperature for inner
-# products.
+# have the same. It never falls as $T$ grows ([ENTD](../d/ENTD.py)).
 #
 # ## What goes wrong
 #
@@ -198,8 +162,7 @@ print("axis −1, row sums", softmax(table).sum(axis=1))
 # %% tags=["expect-nan"]
 far = np.array([0.0, -200.0], dtype=np.float32)
 p = softmax(far)[1]
-with np.errstate(divide="ignore"):
-    print("second weight", p.item(), " its logarithm", np.log(p).item())
+print("second weight", p.item(), " its logarithm", np.log(p).item())
 print("a − log Z    ", (far - np.log(np.exp(far).sum()))[1].item())
 
 # %% [markdown]
@@ -207,6 +170,7 @@ print("a − log Z    ", (far - np.log(np.exp(far).sum()))[1].item())
 # take the lowest and the highest:
 
 # %%
+weights = softmax(nine / 8)
 for s in (4, 1):
     share = nine[s] / nine.sum()
     print(f"score {nine[s]:4}  ÷ sum {share:.4f}  weight {weights[s]:.4f}")
@@ -237,6 +201,4 @@ for s in (4, 1):
 # - A. Vaswani and others, *Attention Is All You Need*, 2017, [arXiv:1706.03762](https://arxiv.org/abs/1706.03762),
 #   equation 1.
 # - I. Goodfellow, Y. Bengio and A. Courville, *Deep Learning*, 2016, section 4.1: overflow and underflow.
-# - A. F. T. Martins and R. F. Astudillo, *From Softmax to Sparsemax*, 2016,
-#   [arXiv:1602.02068](https://arxiv.org/abs/1602.02068).
 # - The nine scores, and 20, −10, 5, are those of the Chinese article on scaling and softmax.
