@@ -19,12 +19,13 @@ audit = Audit(JUDGEMENTS)
 show(Counts(JUDGEMENTS))
 
 # %% [markdown]
-# All `{python} len(JUDGEMENTS)` statements, with what was computed for each, stand on three pages, and as
+# All `{python} len(JUDGEMENTS)` statements, with what was computed for each, stand on four pages, and as
 # [JSON](index.json) for programs:
 #
 # - [The article on the Z form](z-form.py);
 # - [The article on scaling: why divide](scaling.py);
-# - [The article on scaling: softmax and after](softmax.py).
+# - [The article on scaling: softmax](softmax.py);
+# - [The article on scaling: weighted sum and code](weighted-sum.py).
 #
 # ## The rule
 #

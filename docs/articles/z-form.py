@@ -6,13 +6,13 @@
 #
 # The article begins with a question that one is usually too shy to ask: the formula of attention here has a $Z$
 # in it, and the one everybody prints has none; where does it come from? It answers by writing the sum out,
-# one query and one key at a time, and then in code that runs. The formulas are right. What is left to mend is
-# mostly what words promise, of a constant, of a nearest text, of an interval.
+# one query and one key at a time, and then in code that runs. No formula is wrong. What is left to mend is
+# mostly what words promise: a constant, a nearest text, an interval.
 #
-# An entry gives the statement in our words, what was *executed* when this page was made, and then what is
-# true. Where the article's code had to be run, a few lines of ours do the same. `Z` and a number is an entry's
-# address. The rule behind the verdicts stands with [both articles](index.py); the idea itself in
-# [The Z form](../guide/z-form.py), and the demo, whole, in
+# An entry gives the statement in our words, in one case what the article *prints*, what was *executed* when
+# this page was made, and then what is true. Where the article's code had to be run, a few lines of ours do
+# the same. `Z` and a number is an entry's address. The rule behind the verdicts stands with
+# [both articles](index.py), the idea itself in [The Z form](../guide/z-form.py), and the demo, whole, in
 # [Making and inspecting arrays](../guide/tools.py#the-demo-whole).
 
 # %% tags=["hide-input"]
@@ -23,11 +23,21 @@ from claims import (
     z_form_code,
     z_form_demo,
     z_form_formulas,
+    z_form_library,
     z_form_printing,
 )
 
-modules = z_form_formulas, z_form_code, z_form_printing, z_form_demo
-audit = Audit(judgement for module in modules for judgement in module.JUDGEMENTS)
+modules = (
+    z_form_formulas,
+    z_form_library,
+    z_form_code,
+    z_form_printing,
+    z_form_demo,
+)
+judgements = [judgement for module in modules for judgement in module.JUDGEMENTS]
+audit = Audit(sorted(judgements, key=lambda judgement: judgement.name))
+wrong = audit.of("wrong").judgements
+assert not any(judgement.claim["kind"] == "formula" for judgement in wrong)
 counts = ", ".join(f"{audit.counts[v]} {v}" for v in VERDICTS if audit.counts[v])
 
 # %% [markdown]

@@ -58,10 +58,9 @@ def _entry(judgement: Judgement) -> str:
         facts.append(f"*Executed:* {judgement.executed}.")
     if judgement.difference.strip("0, "):
         facts.append(f"*Off by* {judgement.difference}.")
-    parts = [claim["statement"] + ".", *facts, judgement.remark]
-    return f"[{name}](#{name}){{ #{name} .claim }} " + " ".join(
-        part for part in parts if part
-    )
+    found = " ".join([claim["statement"] + ".", *filter(None, facts)])
+    remark = f"  \n{judgement.remark}" if judgement.remark else ""
+    return f"[{name}](#{name}){{ #{name} .claim }} {found}{remark}"
 
 
 def _data(judgement: Judgement) -> dict[str, Any]:

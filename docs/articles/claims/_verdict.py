@@ -32,10 +32,12 @@ def verdict(numeral: str, value: float) -> str:
 def executed(numeral: str, value: float) -> str:
     """Return the value with three digits more than are printed; three of a very small one.
 
-    A numeral that holds is its own executed value.
+    A numeral that holds is its own executed value; a whole number is shown as one.
     """
     if verdict(numeral, value) == HOLDS:
         return numeral
+    if unit(numeral) == 1 and float(value).is_integer():
+        return f"{value:.0f}"
     places = max(0, -int(unit(numeral).log10())) + 3
     if value and abs(value) < 10.0 ** (2 - places):
         return f"{value:.3g}"

@@ -9,9 +9,19 @@ from claims import (
     softmax_row,
     summary,
     weighted_sum,
+    z_form_code,
+    z_form_demo,
+    z_form_formulas,
+    z_form_library,
+    z_form_printing,
 )
 
 JUDGEMENTS = [
+    *z_form_formulas.JUDGEMENTS,
+    *z_form_library.JUDGEMENTS,
+    *z_form_code.JUDGEMENTS,
+    *z_form_printing.JUDGEMENTS,
+    *z_form_demo.JUDGEMENTS,
     *scaling_spread.JUDGEMENTS,
     *scaling_saturation.JUDGEMENTS,
     *scaling_gradient.JUDGEMENTS,

@@ -117,7 +117,7 @@ JUDGEMENTS = [
         "The mode is repeated in small letters. None is no string, and fails before "
         f"with an {kind(made, [1], None)}; in attnref it is a "
         f"{kind(ours, [1], None)}.",
-        f"`{MESSAGE}`",
+        f"`{MESSAGE.rstrip('.')}`",
     ),
     holds(
         "Z24",
@@ -126,7 +126,7 @@ JUDGEMENTS = [
         and ELSEWHERE == "meta"
         and not torch.equal(FIRST, SECOND)
         and torch.equal(again(), again()),
-        "So the demo prints other numbers each time, unless `torch.manual_seed` is "
+        "Without one, the demo prints other numbers each time, unless `torch.manual_seed` is "
         "called before; attnref's function takes a generator.",
         f"{UNIT.dtype}, {UNIT.device}, requires_grad {UNIT.requires_grad}; "
         f'under `torch.device("meta")`, {ELSEWHERE}',
