@@ -140,7 +140,8 @@ for sentence in (like, joy):
 # ## Who can be seen
 #
 # A *causal* mask lets a token see itself and those before it, as in models that write text from left to right.
-# Then the first token has no context, and 喜 knows nothing of what follows:
+# Then the first token has no context, and 喜 knows nothing of what follows. How far does each
+# token move, from index 0 on?
 
 # %%
 mask = attnref.torch.masks.causal(9, 9, offset=0)

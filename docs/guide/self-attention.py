@@ -108,8 +108,8 @@ printed = [101, 2769, 4263]  # the first three ids in the article
 # $$
 #
 # That is over the draws of a layer. For the 1 of [the page on scaling](scaling.py) queries and keys would need
-# a variance of 1; these start with a third. Such scores leave a row near its largest *entropy*
-# $-\sum_s p_{ts} \log p_{ts}$, the $\log 9$ of nine equal weights. Measured over 100 layers:
+# a variance of 1; these start with a third. Such scores leave the *entropy* $-\sum_s p_{ts} \log p_{ts}$ of a
+# row near its largest, the $\log 9$ of nine equal weights. Measured over 100 layers:
 
 # %% tags=["fold-input"]
 import math

@@ -32,7 +32,7 @@ for row in others:
     print(f"{row!s:19} {by_largest!s:23} {by_sum}")
 
 # %% [markdown]
-# The first row has negative shares, and one of $20/15$, above 1. In the second the signs turn, and the *lowest* score
+# The first row has negative shares, and by the sum one of $20/15$, above 1. In the second the signs turn, and the *lowest* score
 # has the largest share. In the third, one rule divides by zero, and the other gives all to the lower score. The
 # fourth is the third with 100 added, which should do nothing: add the same vector to every key, and all
 # scores of a query move by one number ([KSHF](../d/KSHF.py)), though no key fits better than before. By the
@@ -43,12 +43,12 @@ for row in others:
 # ## Differences become ratios
 #
 # Raise $e = 2.718\dots$ to the score. The result is positive, and as $e^{a + c} = e^c e^a$, a step of one size
-# multiplies by one factor, wherever it starts. From the lowest of three scores, in steps of 1.875:
+# multiplies by one factor, wherever it starts. From −1.25 to 0.625 to 2.5, in steps of 1.875:
 
 # %%
 three = np.array([2.5, -1.25, 0.625])
-heights = np.exp([-1.25, -1.25 + 1.875, -1.25 + 2 * 1.875])
-print("heights", heights, "  factors", heights[1:] / heights[:-1])
+heights = np.exp(-1.25 + 1.875 * np.arange(3))
+print(heights, "  factors", heights[1:] / heights[:-1])
 
 # %% [markdown]
 # A share is a height over the sum of all heights. For $m$ scores $a_1, \dots, a_m$ the *weight* of key $s$ is
@@ -92,14 +92,13 @@ for row in map(np.array, [*others, [1000.0, 1001.0]]):
 
 # %% [markdown]
 # The function takes the largest score off first. That changes no weight ([SHFT](../d/SHFT.py)), and exp meets no
-# number above 0. As the formula is written, 1000 is too much for it: infinity over infinity is not a number.
+# number above 0. As written, 1000 is too much: infinity over infinity is not a number.
 #
 # ## Temperature
 #
-# Divide all scores by a *temperature* $T > 0$ first; λ is $1/T$. For scores of keys with 64 entries
-# [it is √64](scaling.py). With a large $T$ the weights go to
-# $1/m$ each ([TZER](../d/TZER.py)), with a small one all goes to the largest score ([TGAP](../d/TGAP.py)). If several are
-# largest, they share:
+# Divide all scores by a *temperature* $T > 0$ first; λ is $1/T$. Attention divides
+# [by √dₖ](scaling.py). With a large $T$ the weights go to $1/m$ each ([TZER](../d/TZER.py)), with a small one all goes to
+# the largest score ([TGAP](../d/TGAP.py)). Several largest share:
 
 # %%
 tie = np.array([5.0, 5.0, 1.0])
@@ -127,7 +126,6 @@ labels = [(0.14, 0.91), (4, 0.1), (1.5, 0.27)]
 for s, colour in enumerate((ACCENT, CATEGORIES[1], CATEGORIES[0])):
     axes.plot(T, rows[:, s], color=colour)
     axes.text(*labels[s], f"a = {three[s]:g}".replace("-", "−"), color=colour)
-
 axes.plot(T, entropy / np.log(3), "--", color=MUTED)
 axes.text(4.5, 0.86, "entropy / log 3", color=MUTED)
 axes.set_xscale("log")
@@ -185,8 +183,8 @@ for s in (4, 1):
 #
 #     Its answer: exp amplifies differences; dividing by the sum makes all weights positive, with the sum 1.
 #     But the sum makes no number positive ([the audit](../articles/index.py)). The scores 20, −10 and 5 over
-#     theirs are `{python} ", ".join(f"{x:.2f}" for x in np.array(others[0]) / sum(others[0]))`, and add up to 1. Exp
-#     makes positive.
+#     their sum are `{python} ", ".join(f"{x:.2f}" for x in np.array(others[0]) / sum(others[0]))`, and add up to 1. Exp
+#     makes them positive.
 #
 # ??? question "Which scores have the weights 0.5, 0.3 and 0.2?"
 #
