@@ -7,7 +7,6 @@ seconds a displayed formula, half a minute a figure.
 """
 
 import re
-import sys
 from pathlib import Path
 
 from sitebuild import script
@@ -36,4 +35,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -56,6 +56,16 @@ def test_figure_refers_only_to_ids_it_has(figure: Figure) -> None:
     assert ids - used == {"all-of-it-title", "all-of-it-desc"}
 
 
+def test_two_figures_share_no_id(figure: Figure) -> None:
+    """Figures of other titles may stand on one page, the same marks drawn in both."""
+    other = Figure("Another", "The same marks.", "A caption.")
+    for drawn in (figure, other):
+        drawn.axes.plot([0, 1], [0, 1], "o")
+    one, two = (set(re.findall(r' id="([^"]+)"', drawn.svg())) for drawn in (figure, other))
+    assert len(one) > 2
+    assert not one & two
+
+
 def test_figure_is_the_same_each_time(figure: Figure) -> None:
     """No date and no chance gets into the drawing."""
     assert figure.svg() == figure.svg()

@@ -6,6 +6,7 @@ fallback: so it follows the page's colour scheme, and still has colours where no
 
 import re
 import textwrap
+import zlib
 from xml.etree import ElementTree
 
 INK = "#1b1b1a"
@@ -44,6 +45,7 @@ class Framed:
 def framed(root: ElementTree.Element, title: str, description: str) -> str:
     """Return a drawing as SVG that names and describes itself, in the page's colours."""
     slug = re.sub(r"\W+", "-", title.lower()).strip("-")
+    _rename(root, slug)
     for attribute in ("width", "height", "version"):
         root.attrib.pop(attribute, None)
     root.attrib |= {
@@ -59,6 +61,21 @@ def framed(root: ElementTree.Element, title: str, description: str) -> str:
         root.insert(position, element)
     ElementTree.register_namespace("", SVG)
     return _coloured(ElementTree.tostring(root, encoding="unicode"))
+
+
+def _rename(root: ElementTree.Element, slug: str) -> None:
+    """Give each id a name of this figure, so that no two figures of a page share one."""
+    mark = f"f{zlib.crc32(slug.encode()) % 46656:x}"
+    given = [element.attrib["id"] for element in root.findall(".//*[@id]")]
+    names = {name: f"{mark}-{n}" for n, name in enumerate(given)}
+    for element in root.iter():
+        for attribute, text in element.attrib.items():
+            new = names[text] if attribute == "id" else _referring(text, names)
+            element.set(attribute, new)
+
+
+def _referring(text: str, names: dict[str, str]) -> str:
+    return re.sub(r"#([\w-]+)", lambda found: f"#{names.get(found[1], found[1])}", text)
 
 
 def _coloured(svg: str) -> str:

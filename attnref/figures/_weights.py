@@ -55,7 +55,7 @@ class WeightMap(Framed):
 
     def svg(self) -> str:
         """Return the map as one SVG element: titled, described, in CSS variables."""
-        left = 14 + LETTER * max(_width(label) for label in self.queries)
+        left = 14 + LETTER * max(_width(label) for label in ["query", *self.queries])
         cell = min(CELL_WIDTH, (WIDTH - left) / len(self.keys))
         bottom = TOP + CELL_HEIGHT * len(self.queries)
         root = _element("svg", viewBox=f"0 0 {WIDTH:g} {bottom:g}")

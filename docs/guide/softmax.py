@@ -98,7 +98,8 @@ for row in map(np.array, [*others, [1000.0, 1001.0]]):
 #
 # Divide all scores by a *temperature* $T > 0$ first; λ is $1/T$. Attention divides
 # [by √dₖ](scaling.py). With a large $T$ the weights go to $1/m$ each ([TZER](../d/TZER.py)), with a small one all goes to
-# the largest score ([TGAP](../d/TGAP.py)). Several largest share:
+# the largest score ([TGAP](../d/TGAP.py)). If several are
+# largest, they share:
 
 # %%
 tie = np.array([5.0, 5.0, 1.0])
@@ -114,7 +115,7 @@ rows = softmax(three / T[:, np.newaxis])
 entropy = -(rows * np.log(np.maximum(rows, 1e-300))).sum(axis=1) + 0.0
 assert (np.diff(entropy) > 0).all()
 warm = Figure(
-    "Weights and entropy against temperature",
+    "Warmer and more even",
     f"From T = 1/8 to 32 the weights go from {', '.join(f'{x:.2f}' for x in rows[0])} to "
     f"{', '.join(f'{x:.2f}' for x in rows[-1])}, the entropy over log 3 from "
     f"{entropy[0] / np.log(3):.2f} to {entropy[-1] / np.log(3):.2f}.",
@@ -122,7 +123,7 @@ warm = Figure(
     "over 8: at $T = 1/8$ the division is undone.",
 )
 axes = warm.axes
-labels = [(0.14, 0.91), (4, 0.1), (1.5, 0.27)]
+labels = [(0.14, 0.91), (4, 0.1), (2.1, 0.355)]
 for s, colour in enumerate((ACCENT, CATEGORIES[1], CATEGORIES[0])):
     axes.plot(T, rows[:, s], color=colour)
     axes.text(*labels[s], f"a = {three[s]:g}".replace("-", "−"), color=colour)
@@ -137,8 +138,8 @@ assert np.allclose(three * 8, others[0])
 show(warm)
 
 # %% [markdown]
-# The *entropy* $-\sum_s p_s \log p_s$ says how evenly a row is spread: 0 if one key has all, $\log m$ if all
-# have the same. It never falls as $T$ grows ([ENTD](../d/ENTD.py)).
+# The *entropy* $-\sum_s p_s \log p_s$ says how even a row is: 0 if one key has all, $\log m$ if all have the
+# same. It never falls as $T$ grows ([ENTD](../d/ENTD.py)).
 #
 # ## What goes wrong
 #

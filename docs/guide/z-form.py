@@ -96,7 +96,7 @@ from attnref.derivations import get
 show(get("ZFRM").proof)
 
 # %% [markdown]
-# [ZFRM](../d/ZFRM.py) has what this rests on, and the wrong versions that the same check refuses.
+# [ZFRM](../d/ZFRM.py) has the assumptions, and wrong versions that the check refuses.
 #
 # Everybody prints $\operatorname{softmax}(QK^{\mathsf T}/\sqrt{d_k})\,V$. Stack queries, keys and
 # values as the rows of $Q$, $K$ and $V$: row $t$ of $QK^{\mathsf T}$ holds the inner products of query
@@ -123,7 +123,7 @@ y, Z = zip(*(one_query(q, K[0], V[0]) for q in Q[0]), strict=True)
 print("Z_t of the four queries:", np.round(Z, 4))
 
 # %% [markdown]
-# Four queries, four normalisers. The package has plain loops too, with the edge cases decided, and the
+# The package has plain loops too, with the edge cases decided, and the
 # matrix form. Torch's own function computes it as well:
 
 # %%
@@ -199,5 +199,5 @@ print("row sums", wrong.sum(axis=1).round(4))
 #
 # - A. Vaswani and others, *Attention Is All You Need*, 2017, [arXiv:1706.03762](https://arxiv.org/abs/1706.03762),
 #   equation 1: the matrix form.
-# - The path follows a Chinese article, 「把 Scaled Dot-Product Attention 展开写一遍」 (村儿网通). It remarks
-#   that $Z$ looks like a constant: it is one over the keys, and not over the queries.
+# - The path follows a Chinese article, 「把 Scaled Dot-Product Attention 展开写一遍」 (村儿网通), which
+#   [the audit](../articles/z-form.py) goes through.

@@ -76,7 +76,7 @@ JUDGEMENTS = [
     ),
     holds(
         "Z38",
-        np.sqrt(DIM_WORD) == DIM_WORD**0.5
+        np.isclose(np.sqrt(DIM_WORD), DIM_WORD**0.5)
         and torch.allclose(SCORE, attnref.torch.scores(Q, K)),
         "It is √dₖ, and DIM_WORD is the length of the keys, as it must be.",
         f"{DIM_WORD**0.5:.4f}",
@@ -85,15 +85,17 @@ JUDGEMENTS = [
         "Z39",
         torch.allclose(SUMS, torch.ones_like(SUMS))
         and (OTHER_SUMS - 1).abs().min().item() > 0.01,
-        "The last axis is the keys, so it is the sum over s of the formulas.",
-        "the weights of each query add up to 1",
+        "The last axis is the keys, so it is the sum over j of "
+        "[Z10](z-form.py#Z10).",
+        "the weights of each query add up to 1; over the queries instead, "
+        f"{OTHER_SUMS.min():.2f} to {OTHER_SUMS.max():.2f}",
     ),
     holds(
         "Z40",
         abs(SQUARES.mean() - EXACT) < 4 * ERROR and float(EXACT) < 0.05,
         f"It runs, and shows less than it could: the variance is {EXACT}, and not 1, "
-        "so the weights are nearly equal ([VUNI](../d/VUNI.py)). Mode `randn` has "
-        "variance 1.",
+        "so the weights are nearly equal ([VUNI](../d/VUNI.py)). With mode `randn` "
+        "it is 1 ([VSCL](../d/VSCL.py)).",
         f"variance of the scores {SQUARES.mean():.4f} ± {ERROR:.4f}",
     ),
     holds(
@@ -108,7 +110,7 @@ JUDGEMENTS = [
         torch.allclose(ANSWER, attnref.torch.attention(Q, K, V))
         and bool((V.amax(dim=1, keepdim=True) > ANSWER).all())
         and bool((V.amin(dim=1, keepdim=True) < ANSWER).all()),
-        "It is the sum of the Z form, for all queries at once.",
+        "It is the sum of [Z15](z-form.py#Z15), for all queries at once.",
         "as `attnref.torch.attention`; each entry lies between the least and the "
         "largest of its column of V",
     ),
@@ -116,8 +118,8 @@ JUDGEMENTS = [
         "Z43",
         torch.allclose(ANSWER, torchs(Q, K, V))
         and not torch.allclose(ANSWER, MASKED, atol=1e-4),
-        "Down to single terms, which few texts do. It leaves out the optional mask of "
-        "the paper's figure 2: see [Masks](../contract.py#masks-and-biases).",
+        "Down to single terms. It leaves out the optional mask of the paper's figure "
+        "2: see [Masks](../contract.py#masks-and-biases).",
         "as Torch's own function without a mask, and not as with one",
     ),
 ]

@@ -77,16 +77,16 @@ JUDGEMENTS = [
     holds(
         "Z01",
         alike(Y, MATRIX),
-        "Row t of the matrix formula is this sum, as [ZFRM](../d/ZFRM.py) proves; "
-        "Z belongs to the query and could carry its index, Zₜ.",
+        "Row t of the matrix formula is this sum, as [ZFRM](../d/ZFRM.py) proves. "
+        "Z belongs to the query: see [Z14](z-form.py#Z14).",
         "term by term and by matrices, less than 10⁻¹³ apart",
     ),
     holds(
         "Z02",
-        alike(MATRIX, TORCHS) and np.ptp(OTHER_AXIS) > 0.1,
+        alike(MATRIX, TORCHS) and not alike(softmax(A, axis=0) @ V, TORCHS),
         "It is equation 1 of *Attention Is All You Need*. Softmax is meant row by "
-        "row, as the article says later.",
-        "as Torch's own function",
+        "row, as the article says later: [Z09](z-form.py#Z09).",
+        "as Torch's own function; with softmax column by column, not",
     ),
     imprecise(
         "Z03",
@@ -103,19 +103,20 @@ JUDGEMENTS = [
         and refused(Q, K[:, 1:], V),
         "What comes out can be added: scores and weights are n × m, the output "
         "n × d_v.",
-        f"{Q.shape}, {K.shape} and {V.shape} give {MATRIX.shape}; with one value "
-        "too few, an error",
+        f"{Q.shape}, {K.shape} and {V.shape} give {MATRIX.shape}; with one row "
+        "of V or one column of K too few, an error",
     ),
     holds(
         "Z05",
-        Q[0].shape == K[0].shape == (8,),
+        Q[0].shape == K[0].shape == (8,) and np.ndim(Q[0] @ K[0]) == 0,
         executed=f"rows of {len(Q[0])} numbers in Q and in K",
     ),
     imprecise(
         "Z06",
         AS_ROWS.item() == ROW_Q[0] @ ROW_K[0] and AS_COLUMNS.shape == (3, 3),
         "True if both are rows, as in Q and K; for columns, which vectors usually "
-        "are on paper, q kᵀ is a whole matrix. ⟨q, k⟩ needs no such reading.",
+        "are on paper, q kᵀ is a whole matrix. ⟨q, k⟩ needs no such reading, and "
+        "takes neither dot nor transpose.",
         f"rows of 3 numbers give one number, {AS_ROWS.item():.0f}; columns an array "
         f"of shape {AS_COLUMNS.shape}",
     ),
@@ -163,8 +164,8 @@ JUDGEMENTS = [
     holds(
         "Z15",
         alike(Y, attnref.expanded_attention(Q, K, V)),
-        f"So it is on paper. Computed as written, a score above {OVERFLOW:.0f} overflows; "
-        "attnref [shifts the scores](../d/SHFT.py) first.",
+        f"So it is on paper. Computed as written, a score above {OVERFLOW:.0f} "
+        "overflows; attnref [shifts the scores](../d/SHFT.py) first.",
         "as `attnref.expanded_attention`",
     ),
 ]
