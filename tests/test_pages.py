@@ -14,7 +14,7 @@ from sitebuild.execute import PINNED, execute
 from sitebuild.memory import Record
 
 PAGES = script.pages(ROOT / "docs")
-TORCH = re.compile(r"^(?P<within> *)(?:import|from) (?:attnref\.)?torch\b", re.MULTILINE)
+TORCH = re.compile(r"^(?P<within> *)(?:import|from) (?:(?:attnref\.)?torch|claims)\b", re.MULTILINE)
 WITH_TORCH = {p: use for p in PAGES if (use := TORCH.search(p.read_text(encoding="utf-8")))}
 
 
