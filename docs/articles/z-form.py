@@ -41,7 +41,7 @@ assert not any(judgement.claim["kind"] == "formula" for judgement in wrong)
 counts = ", ".join(f"{audit.counts[v]} {v}" for v in VERDICTS if audit.counts[v])
 
 # %% [markdown]
-# Of `{python} len(audit.judgements)` statements, these are `{python} counts`.
+# The `{python} len(audit.judgements)` statements, by verdict: `{python} counts`.
 #
 # ## Wrong
 #
