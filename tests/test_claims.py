@@ -52,7 +52,7 @@ def test_executed_value_has_more_digits_than_the_printed_one() -> None:
     """Three more, so that a reader sees in which direction a rounded number was rounded."""
     assert _verdict.executed("0.24", 0.244728) == "0.24473"
     assert _verdict.executed("4263", 1599) == "1599"
-    assert _verdict.executed("0.0000", 9.36e-14) == "9.36e-14"
+    assert _verdict.executed("0.0000", 9.36e-14) == "9.36e−14"
     assert _verdict.executed("2.35e17", 2.3538e17) == "2.35380e+17"
 
 

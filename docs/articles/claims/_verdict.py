@@ -34,22 +34,25 @@ def executed(numeral: str, value: float) -> str:
 
     A numeral that holds is its own executed value; a whole number is shown as one.
     """
-    if verdict(numeral, value) == HOLDS:
-        return numeral
-    if unit(numeral) == 1 and float(value).is_integer():
-        return f"{value:.0f}"
     places = max(0, -int(unit(numeral).log10())) + 3
-    if value and abs(value) < 10.0 ** (2 - places):
-        return f"{value:.3g}"
-    digits = len(Decimal(numeral).as_tuple().digits)
-    return f"{value:.{digits + 2}e}" if "e" in numeral else f"{value:.{places}f}"
+    if verdict(numeral, value) == HOLDS:
+        shown = numeral
+    elif unit(numeral) == 1 and float(value).is_integer():
+        shown = f"{value:.0f}"
+    elif "e" in numeral:
+        shown = f"{value:.{len(Decimal(numeral).as_tuple().digits) + 2}e}"
+    elif abs(value) < 10.0 ** (2 - places):
+        shown = f"{value:.3g}"
+    else:
+        shown = f"{value:.{places}f}"
+    return shown.replace("-", "−")
 
 
 def difference(numeral: str, value: float) -> str:
     """Return printed − executed, to three digits."""
-    off = Decimal(numeral) - Decimal(float(value))
-    return (
-        "0"
-        if abs(off) <= SLACK * abs(Decimal(float(value)))
-        else f"{float(off):+.3g}".replace("-", "−")
+    off = float(Decimal(numeral) - Decimal(float(value)))
+    if verdict(numeral, value) == HOLDS:
+        return "0"
+    return (f"{off:+.0f}" if 1000 <= abs(off) < 1e6 else f"{off:+.3g}").replace(
+        "-", "−"
     )

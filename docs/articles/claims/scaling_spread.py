@@ -8,7 +8,7 @@ from claims import holds, imprecise, numbers, unknown
 
 Floats = NDArray[np.float64]
 
-TOKENS = ["[CLS]", *"我喜欢人工智能", "[SEP]"]
+TOKENS = ["[CLS]", *"我喜歡人工智能", "[SEP]"]
 VOCABULARY = {"[CLS]": 101, "我": 2769, "喜": 1599, "爱": 4263}  # bert-base-chinese
 HIDDEN, HEADS = 768, 12  # BERT base
 WIDTH = HIDDEN // HEADS

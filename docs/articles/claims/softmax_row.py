@@ -16,7 +16,7 @@ SCALED = SCORES / 8
 WEIGHTS = softmax(SCALED)
 PRINTED = [0.16, 0.40, 0.23, 0.03, 0.03, 0.03, 0.03, 0.05, 0.04]
 EXPONENTIALS = [6.77, 17.07, 9.73, 1.30, 1.25, 1.49, 1.44, 2.01, 1.67]
-LISTED = ["我", "喜", "欢", "人", "工", "智", "能", "[CLS]", "[SEP]"]
+LISTED = ["我", "喜", "歡", "人", "工", "智", "能", "[CLS]", "[SEP]"]
 FIRST_ID, OF_CLS = 101, 101  # printed at the article's opening; BERT's vocabulary
 EVEN = [
     Decimal(x).quantize(Decimal("0.01"), ROUND_HALF_EVEN)

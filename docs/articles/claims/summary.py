@@ -107,8 +107,8 @@ JUDGEMENTS = [
         "The two shares are right ([S58](softmax.py#S58)), and 喜 itself is left "
         "out, though it has more than both together, as the article says above "
         "([S57](softmax.py#S57)). A full answer: first its own value, then those "
-        "of 欢 and 我.",
-        f"我 and 欢 have {WEIGHTS[0] + WEIGHTS[2]:.2%} of the weight, 喜 has "
+        "of 歡 and 我.",
+        f"我 and 歡 have {WEIGHTS[0] + WEIGHTS[2]:.2%} of the weight, 喜 has "
         f"{WEIGHTS[1]:.2%}",
     ),
     unknown(

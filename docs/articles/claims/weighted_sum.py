@@ -107,7 +107,7 @@ JUDGEMENTS = [
         "that value: key s adds pₛvₛ, large or small. What the new vector "
         "*encodes* has to be measured, on a trained network; this article gives "
         "none.",
-        "in the three printed entries 欢, with 23%, adds a vector of length "
+        "in the three printed entries 歡, with 23%, adds a vector of length "
         f"{LENGTHS[1]:.4f}; 我, with 16%, one of {LENGTHS[0]:.4f}",
     ),
     inconsistent(
