@@ -8,6 +8,10 @@ import pytest
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the processes share the cores, not the threads
 
 import pages
+from lock import lock
+from sitebuild import script
+from sitebuild.execute import execute
+from sitebuild.memory import Record
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -19,9 +23,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session")
+def records() -> dict[Path, Record]:
+    """Return what each page showed when the site's chain ran it."""
+    with lock(pages.ROOT, "pages"):  # one process runs them, the next finds them unchanged
+        every = script.pages(pages.ROOT / "docs")
+        return execute(every, say=lambda _: None, folder=pages.ROOT / ".cache" / "pages")
+
+
+@pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the whole site once, strictly."""
     folder = tmp_path_factory.mktemp("site")
-    build = pages.mkdocs("build", "--strict", "--site-dir", folder)
+    with lock(pages.ROOT, "pages"):
+        build = pages.mkdocs("build", "--strict", "--site-dir", folder)
     assert build.returncode == 0, build.stderr
     return folder

@@ -10,18 +10,12 @@ import pytest
 
 from pages import ROOT
 from sitebuild import script
-from sitebuild.execute import PINNED, execute
+from sitebuild.execute import PINNED
 from sitebuild.memory import Record
 
 PAGES = script.pages(ROOT / "docs")
 TORCH = re.compile(r"^ *(?:import|from) (?:(?:attnref\.)?torch|claims)\b", re.MULTILINE)
 WITH_TORCH = [page for page in PAGES if TORCH.search(page.read_text(encoding="utf-8"))]
-
-
-@pytest.fixture(scope="module")
-def records() -> dict[Path, Record]:
-    """Return what each page showed when the site's chain ran it."""
-    return execute(PAGES, say=lambda _: None, folder=ROOT / ".cache" / "pages")
 
 
 @pytest.fixture
