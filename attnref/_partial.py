@@ -174,7 +174,7 @@ def merge(a: Partial, b: Partial) -> Partial:
     >>> merge(one, other).output
     array([[5.]])
     """
-    _require_alike(a, b)
+    _shapes.alike(Partial, a, b)
     m_a, m_b = _exponent(a), _exponent(b)
     m = np.maximum(m_a, m_b)
     common = np.where(m == -np.inf, 0, m)
@@ -187,13 +187,3 @@ def merge(a: Partial, b: Partial) -> Partial:
 def _exponent(state: Partial) -> Floats:
     """Return m, −∞ where no key was seen: there it says nothing, and must not count as largest."""
     return np.where(wide(state.z) == 0, -np.inf, wide(state.m))
-
-
-def _require_alike(a: Partial, b: Partial) -> None:
-    for name, state in (("a", a), ("b", b)):
-        if not isinstance(state, Partial):
-            raise TypeError(f"{name} must be a Partial, not {type(state).__name__}")
-    if a.dtype != b.dtype:
-        raise TypeError(f"a, b must share one dtype: a {a.dtype}, b {b.dtype}")
-    if a.n.shape != b.n.shape:
-        raise ValueError(f"a, b must share one shape (…, L, d_v): a {a.n.shape}, b {b.n.shape}")

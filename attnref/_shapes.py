@@ -1,6 +1,8 @@
 """The foundation: which shapes fit together, and what shape comes out of them."""
 
-from attnref._checks import Array, Shape, shape
+from typing import Any
+
+from attnref._checks import Array, Shape, dtype_name, shape
 
 
 def scores_shape(query: Array, key: Array) -> Shape:
@@ -64,6 +66,19 @@ def state(m: Array, z: Array, n: Array) -> None:
             f"m and z must have the shape (…, L) of the rows of n (…, L, d_v): "
             f"m {shape(m)}, z {shape(z)}, n {shape(n)}"
         )
+
+
+def alike(kind: type, a: Any, b: Any) -> None:
+    """Require two states of one class, of one dtype and one shape."""
+    for name, state in (("a", a), ("b", b)):
+        if not isinstance(state, kind):
+            raise TypeError(f"{name} must be a {kind.__name__}, not {type(state).__name__}")
+    if a.dtype != b.dtype:
+        found = f"a {dtype_name(a)}, b {dtype_name(b)}"
+        raise TypeError(f"a, b must share one dtype: {found}")
+    if shape(a.n) != shape(b.n):
+        found = f"a {shape(a.n)}, b {shape(b.n)}"
+        raise ValueError(f"a, b must share one shape (…, L, d_v): {found}")
 
 
 def rows(**arrays: Array) -> None:

@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 from attnref import (
+    Partial,
     _attention,
     _checks,
     _drop_in,
     _expanded,
     _integers,
+    _partial,
     _shapes,
     _softmax,
     attention,
@@ -23,6 +25,8 @@ from attnref import (
     expanded_attention,
     log_partition,
     masks,
+    merge,
+    partial_attention,
     scaled_dot_product_attention,
     scores,
     softmax,
@@ -42,6 +46,7 @@ def of_kind(wrong: Any, **options: Any) -> dict[str, Call]:
         "attention_weights": lambda: attention_weights(wrong, k, **options),
         "attention": lambda: attention(wrong, k, v, **options),
         "expanded_attention": lambda: expanded_attention(wrong, k, v, **options),
+        "partial_attention": lambda: partial_attention(wrong, k, v, **options),
     }
 
 
@@ -52,6 +57,7 @@ def of_key(wrong: Any) -> dict[str, Call]:
         "attention_weights": lambda: attention_weights(q, wrong),
         "attention": lambda: attention(q, wrong, v),
         "expanded_attention": lambda: expanded_attention(q, wrong, v),
+        "partial_attention": lambda: partial_attention(q, wrong, v),
     }
 
 
@@ -60,6 +66,7 @@ def of_value(wrong: Any) -> dict[str, Call]:
     return {
         "attention": lambda: attention(q, k, wrong),
         "expanded_attention": lambda: expanded_attention(q, k, wrong),
+        "partial_attention": lambda: partial_attention(q, k, wrong),
     }
 
 
@@ -71,6 +78,7 @@ def of_mask(wrong: Any) -> dict[str, Call]:
         "attention_weights": lambda: attention_weights(q, k, mask=wrong),
         "attention": lambda: attention(q, k, v, mask=wrong),
         "expanded_attention": lambda: expanded_attention(q, k, v, mask=wrong),
+        "partial_attention": lambda: partial_attention(q, k, v, mask=wrong),
     }
 
 
@@ -107,6 +115,7 @@ def of_heads(hq: int, hkv: int) -> dict[str, Call]:
         "attention_weights": lambda: attention_weights(many, few),
         "attention": lambda: attention(many, few, v),
         "expanded_attention": lambda: expanded_attention(many, k, few),
+        "partial_attention": lambda: partial_attention(many, few, v),
     }
 
 
@@ -704,6 +713,38 @@ WRONG: dict[str, tuple[dict[str, Call], type[Exception], str]] = {
         r"^lengths\[1\] must be from 0 to S: -1, S 3$",
     ),
 }
+
+STATE = Partial(np.zeros(L), np.ones(L), np.ones((L, D_V)))
+
+
+def of_state(wrong: Any) -> dict[str, Call]:
+    """Return the call that merges a state with a wrong one."""
+    return {"merge": lambda: merge(STATE, wrong)}
+
+
+WRONG |= {
+    "state of other rows": (
+        {"Partial": lambda: Partial(STATE.m, STATE.z[1:], STATE.n)},
+        ValueError,
+        r"^m and z must have the shape \(…, L\) of the rows of n \(…, L, d_v\): "
+        r"m \(5,\), z \(4,\), n \(5, 13\)$",
+    ),
+    "state of another class": (
+        of_state(STATE.n),
+        TypeError,
+        r"^b must be a Partial, not ndarray$",
+    ),
+    "state of another dtype": (
+        of_state(Partial(STATE.m, STATE.z, STATE.n, "float32")),
+        TypeError,
+        r"^a, b must share one dtype: a float64, b float32$",
+    ),
+    "state of another shape": (
+        of_state(Partial(STATE.m, STATE.z, STATE.n[:, 1:])),
+        ValueError,
+        r"^a, b must share one shape \(…, L, d_v\): a \(5, 13\), b \(5, 12\)$",
+    ),
+}
 CALLS = [
     pytest.param(call, error, says, id=f"{what}-{name}")
     for what, (calls, error, says) in WRONG.items()
@@ -750,7 +791,7 @@ def test_checks_leave_no_raise_unread() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", [_attention, _drop_in, _expanded, _softmax, masks], ids=lambda m: m.__name__
+    "module", [_attention, _drop_in, _expanded, _partial, _softmax, masks], ids=lambda m: m.__name__
 )
 def test_checks_are_the_only_place_that_raises(module: types.ModuleType) -> None:
     """What may not enter is said in one place, for every function and both array libraries."""

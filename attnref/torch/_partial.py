@@ -187,7 +187,8 @@ def merge(a: Partial, b: Partial) -> Partial:
     >>> merge(one, other).output
     tensor([[5.]])
     """
-    _require_alike(a, b)
+    _shapes.alike(Partial, a, b)
+    _entry.one_device(a=a.n, b=b.n)
     m = torch.maximum(_exponent(a).detach(), _exponent(b).detach())
     common = m.masked_fill(m == -torch.inf, 0.0)
     z, n = torch.zeros_like(common), a.n.new_zeros(a.n.shape, dtype=torch.float64)
@@ -201,16 +202,3 @@ def merge(a: Partial, b: Partial) -> Partial:
 def _exponent(state: Partial) -> Tensor:
     """Return m, −∞ where no key was seen: there it says nothing, and must not count as largest."""
     return state.m.double().masked_fill(state.z == 0, -torch.inf)
-
-
-def _require_alike(a: Partial, b: Partial) -> None:
-    for name, state in (("a", a), ("b", b)):
-        if not isinstance(state, Partial):
-            raise TypeError(f"{name} must be a Partial, not {type(state).__name__}")
-    if a.dtype != b.dtype:
-        dtypes = (str(state.dtype).removeprefix("torch.") for state in (a, b))
-        raise TypeError("a, b must share one dtype: a {}, b {}".format(*dtypes))
-    if a.n.shape != b.n.shape:
-        shapes = (tuple(state.n.shape) for state in (a, b))
-        raise ValueError("a, b must share one shape (…, L, d_v): a {}, b {}".format(*shapes))
-    _entry.one_device(a=a.n, b=b.n)
