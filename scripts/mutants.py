@@ -6,6 +6,7 @@ INTEGERS, LOOPS, BOUND = "attnref/_integers.py", "attnref/_expanded.py", "attnre
 T_HALL, T_ROW, T_DROP_IN = (
     f"attnref/torch/{room}.py" for room in ("_attention", "_softmax", "_drop_in")
 )
+PARTIAL, T_PARTIAL = "attnref/_partial.py", "attnref/torch/_partial.py"
 T_GUARDED, T_ALIBI = "attnref/torch/_guarded.py", "attnref/torch/masks/_alibi.py"
 
 MUTANTS: dict[str, tuple[str, str, str]] = {
@@ -37,8 +38,8 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
     ),
     "masked weights not zeroed": (
         SOFTMAX,
-        "out=np.zeros_like(exponentials), where=here)",
-        "out=np.zeros_like(exponentials))",
+        "out=np.zeros_like(e), where=here)",
+        "out=np.zeros_like(e))",
     ),
     "finite sentinel": (
         SOFTMAX,
@@ -63,8 +64,8 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
     ),
     "softmax over queries": (
         SOFTMAX,
-        "exponentials.sum(axis=-1, keepdims=True)",
-        "exponentials.sum(axis=0, keepdims=True)",
+        "e.sum(axis=-1, keepdims=True)",
+        "e.sum(axis=0, keepdims=True)",
     ),
     # the hall
     "scale left out": (HALL, "a = beta * (wide", "a = (wide"),
@@ -101,7 +102,7 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
         "mask=mask, sink=None if sink is None else wide(sink))",
         "mask=mask)",
     ),
-    "mask lost on the way": (HALL, "weights = softmax(a, mask=mask,", "weights = softmax(a,"),
+    "mask lost on the way": (HALL, "return softmax(a, mask=mask,", "return softmax(a,"),
     "masked values leak": (
         HALL,
         "output = weights @ np.where(finite, value, 0)",
@@ -119,8 +120,8 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
     ),
     "weights of half precision": (
         HALL,
-        "return weights, allowed(a, mask)",
-        "return weights.astype(query.dtype), allowed(a, mask)",
+        "sink=None if sink is None else wide(sink)), here",
+        "sink=None if sink is None else wide(sink)).astype(query.dtype), here",
     ),
     "scores of half precision": (
         HALL,
@@ -330,4 +331,43 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
         "kept.bernoulli_(chance,",
     ),
     "Torch: ALiBi favours what is far": (T_ALIBI, "bias = 0.0 - slopes", "bias = 0.0 + slopes"),
+    # partial states
+    "exponents forgotten": (PARTIAL, "np.exp(m_a - common), np.exp(m_b - common)", "1.0, 1.0"),
+    "exponents crossed": (
+        PARTIAL,
+        "np.exp(m_a - common), np.exp(m_b - common)",
+        "np.exp(m_b - common), np.exp(m_a - common)",
+    ),
+    "merged at the smaller exponent": (PARTIAL, "np.maximum(m_a, m_b)", "np.minimum(m_a, m_b)"),
+    "empty states keep their exponent": (
+        PARTIAL,
+        "np.where(wide(state.z) == 0, -np.inf, wide(state.m))",
+        "wide(state.m)",
+    ),
+    "two empty states make NaN": (PARTIAL, "np.where(m == -np.inf, 0, m)", "m"),
+    "sink left out of the state": (PARTIAL, "None if sink is None else wide(sink)", "None"),
+    "merged numerators not rescaled": (PARTIAL, "share_b[..., np.newaxis] * b.n", "b.n"),
+    "log Z without the exponent": (PARTIAL, "_exponent(self) + np.log", "np.log"),
+    "output of the state's dtype": (PARTIAL, "where=z != 0).astype(self.dtype)", "where=z != 0)"),
+    "Torch: exponents forgotten": (
+        T_PARTIAL,
+        "(_exponent(state) - common).exp()",
+        "torch.ones_like(common)",
+    ),
+    "Torch: empty states keep their exponent": (
+        T_PARTIAL,
+        "state.m.double().masked_fill(state.z == 0, -torch.inf)",
+        "state.m.double()",
+    ),
+    "Torch: two empty states make NaN": (
+        T_PARTIAL,
+        "m.masked_fill(m == -torch.inf, 0.0)\n    z, n",
+        "m\n    z, n",
+    ),
+    "Torch: empty rows give NaN": (T_PARTIAL, "y.masked_fill(none.unsqueeze(-1), 0.0)", "y"),
+    "Torch: exponents take no gradient": (
+        T_PARTIAL,
+        "share = (_exponent(state) - common)",
+        "share = (_exponent(state).detach() - common)",
+    ),
 }

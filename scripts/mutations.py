@@ -21,8 +21,16 @@ from mutants import MUTANTS
 ROOT = Path(__file__).resolve().parents[1]
 
 # Which tests speak for a side, in the order in which they are asked: the quick ones first.
-NUMPY = ["faults", "checks", "options"], ["masks", "attention", "testing"], ["drop_in", "expanded"]
-TORCH = ["torch_attention", "torch"], ["torch_drop_in", "torch_gradients"], ["torch_modules"]
+NUMPY = (
+    ["faults", "checks", "options"],
+    ["masks", "merging", "attention", "testing"],
+    ["drop_in", "expanded"],
+)
+TORCH = (
+    ["torch_attention", "torch", "torch_merging"],
+    ["torch_drop_in", "torch_gradients"],
+    ["torch_modules"],
+)
 
 
 class Outcome(NamedTuple):
@@ -39,6 +47,8 @@ def main() -> int:
     names = parser.parse_args().names or list(MUTANTS)
     with tempfile.TemporaryDirectory() as folder:
         copy = _copy(Path(folder))
+        if failure := _failure(["tests/test_merging.py", "tests/test_torch_merging.py"], copy):
+            raise SystemExit(f"without any mutant: {failure}")
         outcomes = [_try(name, copy) for name in names]
     survivors = [outcome.name for outcome in outcomes if outcome.killer is None]
     print(f"{len(outcomes) - len(survivors)} of {len(outcomes)} mutants killed")
@@ -47,10 +57,9 @@ def main() -> int:
 
 def _copy(folder: Path) -> Path:
     ignored = shutil.ignore_patterns("__pycache__", ".*")
-    for part in ("attnref", "tests"):
+    for part in ("attnref", "tests", "scripts"):
         shutil.copytree(ROOT / part, folder / part, ignore=ignored)
     shutil.copy(ROOT / "pyproject.toml", folder)
-    (folder / "scripts").mkdir()
     return folder
 
 

@@ -91,7 +91,8 @@ def test_empty_state_changes_no_bit() -> None:
     state = part(Problem(*triple()), slice(0, 4))
     zero = np.zeros_like(state.z)
     for m in (-np.inf, 0.0, 700.0, -700.0):
-        nothing = Partial(np.full_like(zero, m), zero, np.zeros_like(state.n))
+        nothing = Partial(np.full_like(zero, m), zero, np.full_like(state.n, 7.0))
+        assert (nothing.output == 0).all()  # where z is 0, m and n say nothing
         for merged in (merge(nothing, state), merge(state, nothing)):
             assert all(np.array_equal(getattr(merged, x), getattr(state, x)) for x in "mzn")
     both = merge(Partial.empty(state.n.shape), Partial.empty(state.n.shape))

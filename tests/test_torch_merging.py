@@ -127,7 +127,8 @@ def test_empty_state_changes_no_bit() -> None:
     state = merged(*map(torch.tensor, triple()))
     zero = torch.zeros_like(state.z)
     for m in (-math.inf, 0.0, 700.0, -700.0):
-        nothing = Partial(torch.full_like(zero, m), zero, torch.zeros_like(state.n))
+        nothing = Partial(torch.full_like(zero, m), zero, torch.full_like(state.n, 7.0))
+        assert (nothing.output == 0).all()  # where z is 0, m and n say nothing
         for whole in (merge(nothing, state), merge(state, nothing)):
             assert all(torch.equal(getattr(whole, x), getattr(state, x)) for x in "mzn")
     both = merge(Partial.empty((5, 3)), Partial.empty((5, 3)))
