@@ -1,6 +1,6 @@
 """Say how long each page of the guide takes to read.
 
-python3 scripts/reading_time.py    a table, in minutes
+.venv/bin/python scripts/reading_time.py    a table, in minutes
 
 An estimate: 200 words of prose a minute, folded answers included; 12 lines of visible code; 10
 seconds a displayed formula, half a minute a figure.

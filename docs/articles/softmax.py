@@ -15,50 +15,15 @@
 
 # %% tags=["hide-input"]
 from attnref import show
-from claims import VERDICTS, Audit, softmax_formula, softmax_row
+from claims import Grouped, softmax_formula, softmax_row
 
-audit = Audit([*softmax_formula.JUDGEMENTS, *softmax_row.JUDGEMENTS])
-counts = ", ".join(f"{audit.counts[v]} {v}" for v in VERDICTS if audit.counts[v])
-
-# %% [markdown]
-# Of `{python} len(audit.judgements)` statements, these are `{python} counts`.
-#
-# ## Wrong
-#
-# False as they stand.
-
-# %% tags=["hide-input"]
-show(audit.of("wrong"))
+audit = Grouped([*softmax_formula.JUDGEMENTS, *softmax_row.JUDGEMENTS])
 
 # %% [markdown]
-# ## Inconsistent
-#
-# At odds with another statement of the article.
+# Of `{python} len(audit.judgements)` statements, these are `{python} audit.said`.
 
 # %% tags=["hide-input"]
-show(audit.of("inconsistent"))
-
-# %% [markdown]
-# ## Imprecise
-#
-# True under a condition that is not stated, or a number off by less than one in its last place.
-
-# %% tags=["hide-input"]
-show(audit.of("imprecise"))
-
-# %% [markdown]
-# ## Holds after rounding
-#
-# Right in every digit that is printed.
-
-# %% tags=["hide-input"]
-show(audit.of("holds after rounding"))
-
-# %% [markdown]
-# ## Holds
-
-# %% tags=["hide-input"]
-show(audit.of("holds"))
+show(audit)
 
 # %% [markdown]
 # The article goes on with [the weighted sum and the code](weighted-sum.py).

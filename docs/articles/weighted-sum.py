@@ -16,60 +16,17 @@
 
 # %% tags=["hide-input"]
 from attnref import show
-from claims import VERDICTS, Audit, single_head, summary, weighted_sum
+from claims import Grouped, single_head, summary, weighted_sum
 
-audit = Audit(
+audit = Grouped(
     [*weighted_sum.JUDGEMENTS, *single_head.JUDGEMENTS, *summary.JUDGEMENTS]
 )
-counts = ", ".join(f"{audit.counts[v]} {v}" for v in VERDICTS if audit.counts[v])
 
 # %% [markdown]
-# Of `{python} len(audit.judgements)` statements, these are `{python} counts`.
-#
-# ## Wrong
-#
-# False as they stand.
+# Of `{python} len(audit.judgements)` statements, these are `{python} audit.said`.
 
 # %% tags=["hide-input"]
-show(audit.of("wrong"))
-
-# %% [markdown]
-# ## Inconsistent
-#
-# At odds with another statement of the article.
-
-# %% tags=["hide-input"]
-show(audit.of("inconsistent"))
-
-# %% [markdown]
-# ## Imprecise
-#
-# True under a reading or a condition that is not stated.
-
-# %% tags=["hide-input"]
-show(audit.of("imprecise"))
-
-# %% [markdown]
-# ## Cannot be known
-#
-# The article does not give what one would need to tell.
-
-# %% tags=["hide-input"]
-show(audit.of("cannot be known"))
-
-# %% [markdown]
-# ## Holds after rounding
-#
-# Right in every digit that is printed.
-
-# %% tags=["hide-input"]
-show(audit.of("holds after rounding"))
-
-# %% [markdown]
-# ## Holds
-
-# %% tags=["hide-input"]
-show(audit.of("holds"))
+show(audit)
 
 # %% [markdown]
 # ## Sources

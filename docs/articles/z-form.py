@@ -18,8 +18,7 @@
 # %% tags=["hide-input"]
 from attnref import show
 from claims import (
-    VERDICTS,
-    Audit,
+    Grouped,
     z_form_code,
     z_form_demo,
     z_form_formulas,
@@ -35,42 +34,15 @@ modules = (
     z_form_demo,
 )
 judgements = [judgement for module in modules for judgement in module.JUDGEMENTS]
-audit = Audit(sorted(judgements, key=lambda judgement: judgement.name))
+audit = Grouped(judgements)
 wrong = audit.of("wrong").judgements
 assert not any(judgement.claim["kind"] == "formula" for judgement in wrong)
-counts = ", ".join(f"{audit.counts[v]} {v}" for v in VERDICTS if audit.counts[v])
 
 # %% [markdown]
-# The `{python} len(audit.judgements)` statements, by verdict: `{python} counts`.
-#
-# ## Wrong
-#
-# False as they stand.
+# The `{python} len(audit.judgements)` statements, by verdict: `{python} audit.said`.
 
 # %% tags=["hide-input"]
-show(audit.of("wrong"))
-
-# %% [markdown]
-# ## Inconsistent
-#
-# At odds with another statement of the article.
-
-# %% tags=["hide-input"]
-show(audit.of("inconsistent"))
-
-# %% [markdown]
-# ## Imprecise
-#
-# True under a reading or a condition that is not stated.
-
-# %% tags=["hide-input"]
-show(audit.of("imprecise"))
-
-# %% [markdown]
-# ## Holds
-
-# %% tags=["hide-input"]
-show(audit.of("holds"))
+show(audit)
 
 # %% [markdown]
 # ## Sources

@@ -10,6 +10,7 @@ A page of this folder imports it; it is no page.
 """
 
 from claims._judgement import (
+    CLAIMS,
     Judgement,
     holds,
     imprecise,
@@ -18,13 +19,15 @@ from claims._judgement import (
     unknown,
     wrong,
 )
-from claims._shown import Audit, Counts
+from claims._shown import Audit, Counts, Grouped
 from claims._verdict import VERDICTS
 
 __all__ = [
+    "CLAIMS",
     "VERDICTS",
     "Audit",
     "Counts",
+    "Grouped",
     "Judgement",
     "holds",
     "imprecise",

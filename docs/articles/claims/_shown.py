@@ -5,16 +5,18 @@ from collections.abc import Iterable
 from typing import Any
 
 from claims._judgement import Judgement
-from claims._verdict import VERDICTS
+from claims._verdict import MEANING, VERDICTS
 
 
 class Audit:
     """Judgements in groups, one a verdict: Markdown on the page, the same lines in a terminal."""
 
     def __init__(self, judgements: Iterable[Judgement]) -> None:
-        order = {verdict: place for place, verdict in enumerate(VERDICTS)}
-        self.judgements = sorted(judgements, key=lambda j: order[j.verdict])
+        self.judgements = sorted(judgements, key=_place)
         self.counts = Counter(j.verdict for j in self.judgements)
+        self.said = ", ".join(
+            f"{self.counts[v]} {v}" for v in VERDICTS if self.counts[v]
+        )
 
     def of(self, *verdicts: str) -> "Audit":
         """Return the judgements with one of these verdicts."""
@@ -25,6 +27,17 @@ class Audit:
 
     def _repr_markdown_(self) -> str:
         return str(self)
+
+
+class Grouped(Audit):
+    """The same with a heading for each verdict that occurs: none can be left out."""
+
+    def __str__(self) -> str:
+        groups = ((v, self.of(v)) for v in VERDICTS if self.counts[v])
+        return "\n\n".join(
+            f"## {verdict.capitalize()}\n\n{MEANING[verdict]}\n\n{group}"
+            for verdict, group in groups
+        )
 
 
 class Counts(Audit):
@@ -44,10 +57,11 @@ class Counts(Audit):
         return head + "\n".join(rows)
 
     def _repr_json_(self) -> list[dict[str, Any]]:
-        return [_data(j) for j in sorted(self.judgements, key=_place)]
+        return [_data(j) for j in self.judgements]
 
 
 def _place(judgement: Judgement) -> tuple[bool, int]:
+    """Order as the articles do: the Z form first."""
     return judgement.name[0] != "Z", int(judgement.name[1:])
 
 

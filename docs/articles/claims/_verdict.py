@@ -5,6 +5,15 @@ from decimal import Decimal
 HOLDS, ROUNDED, IMPRECISE = "holds", "holds after rounding", "imprecise"
 INCONSISTENT, WRONG, UNKNOWN = "inconsistent", "wrong", "cannot be known"
 VERDICTS = (WRONG, INCONSISTENT, IMPRECISE, UNKNOWN, ROUNDED, HOLDS)
+MEANING = {
+    WRONG: "False as it stands.",
+    INCONSISTENT: "At odds with another statement of the article.",
+    IMPRECISE: "True under a reading or a condition that is not stated, or a number off by more than "
+    "half a unit in its last place and by one at most.",
+    UNKNOWN: "The article does not give what one would need to tell.",
+    ROUNDED: "Right in every digit that is printed.",
+    HOLDS: "Right as it stands.",
+}
 RULE = (HOLDS, ROUNDED, IMPRECISE, WRONG)  # from the best to the worst
 SLACK = Decimal(
     "1e-12"

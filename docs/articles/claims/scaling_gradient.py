@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 import torch
 
 from claims import holds, imprecise, numbers, wrong
-from claims.scaling_saturation import WIDE, jacobian, loss_gradient
+from claims.scaling_saturation import WIDE, loss_gradient
 from claims.scaling_spread import ERRORS, HEADS, HIDDEN, VARIANCES, WIDTH
+from claims.softmax_row import jacobian
 
 Floats = NDArray[np.float64]
 
@@ -57,7 +58,7 @@ REACHED = (
 )
 
 LARGEST = [np.abs(loss_gradient(WIDE, target)).max() for target in (1, 2, 3)]
-FLAT = np.abs(jacobian(WIDE)).max()
+FLAT = np.abs(jacobian(softmax(WIDE))).max()
 
 P, ONCE = softmax(SCALED), [0.76, 0.02, 0.22]  # executed and printed
 GAP = SCALED[0] - SCALED[2]

@@ -7,18 +7,13 @@ from numpy.typing import NDArray
 import torch
 
 from claims import imprecise, inconsistent, numbers
+from claims.softmax_row import jacobian
 
 Floats = NDArray[np.float64]
 
 SMALL = np.array([10.0, 11.0, 9.0])
 LARGE = np.array([40.0, 44.0, 36.0])
 WIDE = np.array([20.0, -10.0, 5.0])
-
-
-def jacobian(scores: Floats) -> Floats:
-    """Return ∂pᵢ/∂aⱼ = pᵢ (δᵢⱼ − pⱼ)."""
-    p = softmax(scores)
-    return np.asarray(np.diag(p) - np.outer(p, p), dtype=np.float64)
 
 
 def loss_gradient(scores: Floats, target: int) -> Floats:
@@ -49,7 +44,7 @@ TYPICAL = softmax(DRAWN).max(axis=-1)
 TYPICAL_ERROR = TYPICAL.std() / np.sqrt(len(TYPICAL))
 
 # Where the gradient goes
-STEEP, MILD = jacobian(LARGE), jacobian(SMALL)
+STEEP, MILD = jacobian(softmax(LARGE)), jacobian(softmax(SMALL))
 AT_GREATEST = (
     STEEP[1, 1] == np.abs(STEEP).max() and MILD[1, 1] == np.abs(MILD).max()
 )

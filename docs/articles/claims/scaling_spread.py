@@ -9,7 +9,12 @@ from claims import holds, imprecise, numbers, unknown
 Floats = NDArray[np.float64]
 
 TOKENS = ["[CLS]", *"我喜歡人工智能", "[SEP]"]
-VOCABULARY = {"[CLS]": 101, "我": 2769, "喜": 1599, "爱": 4263}  # bert-base-chinese
+VOCABULARY = {
+    "[CLS]": 101,
+    "我": 2769,
+    "喜": 1599,
+    "爱": 4263,
+}  # as public code prints them
 HIDDEN, HEADS = 768, 12  # BERT base
 WIDTH = HIDDEN // HEADS
 ROWS = 10_000
@@ -83,8 +88,8 @@ JUDGEMENTS = [
     numbers(
         "S02",
         [VOCABULARY[token] for token in ("[CLS]", "我", "喜")],
-        f"In BERT's Chinese vocabulary, 喜 is {VOCABULARY['喜']}. The printed "
-        f"{VOCABULARY['爱']} is 爱, to love; what is printed begins 我爱, “I love”. "
+        f"Public code with BERT's Chinese vocabulary prints {VOCABULARY['喜']} for 喜. The printed "
+        f"{VOCABULARY['爱']} is its 爱, to love; what is printed begins 我爱, “I love”. "
         "Nothing further on depends on it.",
     ),
     numbers(

@@ -7,7 +7,7 @@ import attnref.torch
 import torch
 from torch import Tensor, nn
 
-from claims import Judgement, holds, imprecise, inconsistent, wrong
+from claims import CLAIMS, holds, imprecise, inconsistent, wrong
 from claims.softmax_row import WEIGHTS, entropy
 
 
@@ -30,11 +30,6 @@ class OneHead(nn.Module):
         """Return output and weights."""
         weights = torch.softmax(self.scores(x), dim=-1)
         return weights @ self.W_V(x), weights
-
-
-def printed(name: str) -> str:
-    """Return what a claim prints."""
-    return str(Judgement(name, "", "").claim["printed"])
 
 
 def refused(x: Tensor) -> str:
@@ -114,7 +109,7 @@ JUDGEMENTS = [
         f"a tuple of {len(layer(tokens))}, shapes {SIZES[1]} and {SIZES[0]} in "
         "each sentence",
     ),
-    holds("S87", printed("S87") == SHAPES, "", SHAPES),
+    holds("S87", CLAIMS["S87"]["printed"] == SHAPES, "", SHAPES),
     wrong(
         "S88",
         "tensor" not in f"{TOTAL}" and str(TOTAL).startswith("tensor("),

@@ -8,8 +8,8 @@ from attnref import softmax
 from attnref.torch import MultiHeadAttention
 import numpy as np
 
-from claims import holds, imprecise, numbers, unknown, wrong
-from claims.single_head import PARAMETERS, printed
+from claims import CLAIMS, holds, imprecise, numbers, unknown, wrong
+from claims.single_head import PARAMETERS
 from claims.softmax_row import WEIGHTS
 
 BERT_WIDTH, BERT_HEADS = 768, 12
@@ -27,7 +27,7 @@ ARGUMENTS = set(inspect.signature(attnref.attention_weights).parameters)
 
 def agrees(name: str) -> bool:
     """Say whether all that was looked up stands in what is printed."""
-    return all(part in printed(name) for part in LOOKED_UP[name])
+    return all(part in CLAIMS[name]["printed"] for part in LOOKED_UP[name])
 
 
 N, KEYS, D = 20_000, 9, 64

@@ -5,8 +5,8 @@ from attnref.torch import MultiHeadAttention
 import numpy as np
 import torch
 
-from claims import holds, imprecise, inconsistent, numbers, unknown
-from claims.single_head import FIRST_VARIANCE, SIZES, printed
+from claims import CLAIMS, holds, imprecise, inconsistent, numbers, unknown
+from claims.single_head import FIRST_VARIANCE, SIZES
 from claims.softmax_row import (
     FIRST_ID,
     LISTED,
@@ -82,7 +82,12 @@ JUDGEMENTS = [
         "[Several heads](../guide/multi-head.py).",
         f"a head of a layer with 768 numbers and 12 heads has values of {HEAD}",
     ),
-    holds("S75", str(PRODUCT.shape) == printed("S75"), "", f"{PRODUCT.shape}"),
+    holds(
+        "S75",
+        str(PRODUCT.shape) == CLAIMS["S75"]["printed"],
+        "",
+        f"{PRODUCT.shape}",
+    ),
     inconsistent(
         "S76",
         [FIRST_ID].index(OF_CLS) == OF_IDS.index("[CLS]") and OF_IDS[1] != "喜",
