@@ -18,13 +18,17 @@ from attnref import masks
 from attnref._attention import attention, attention_weights, scores
 from attnref._drop_in import scaled_dot_product_attention
 from attnref._expanded import expanded_attention
+from attnref._gradients import Gradients, attention_gradients
 from attnref._partial import Partial, merge, partial_attention
 from attnref._softmax import log_partition, softmax
+from attnref._streaming import streaming_attention
 from attnref.inspection import make_array, print_matrix_info, show
 
 __all__ = [
+    "Gradients",
     "Partial",
     "attention",
+    "attention_gradients",
     "attention_weights",
     "expanded_attention",
     "log_partition",
@@ -37,6 +41,7 @@ __all__ = [
     "scores",
     "show",
     "softmax",
+    "streaming_attention",
 ]
 __version__ = "0.2.0"
 __date__ = "2026-11-30"

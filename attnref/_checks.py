@@ -91,6 +91,12 @@ def flags(**given: bool) -> None:
             raise TypeError(f"{name} must be True or False, not {type(flag).__name__}")
 
 
+def function(name: str, value: object) -> None:
+    """Require what can be called, or None."""
+    if value is not None and not callable(value):
+        raise TypeError(f"{name} must be a function or None, not {type(value).__name__}")
+
+
 def number_or_array(kind: type, name: str, value: object) -> None:
     """Require a real number, or an array of the class."""
     if not isinstance(value, kind) and not _is_real(value):

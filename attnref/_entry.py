@@ -43,6 +43,17 @@ def rows(scores: Floats, mask: Mask | None, sink: Sink | None) -> None:
     options_fit(scores.shape, mask=mask, sink=sink)
 
 
+def gradients(
+    query: Floats, outputs: tuple[int, ...], *, grad_output: Floats, grad_log_z: Floats | None
+) -> None:
+    """Require gradients of the query's dtype that broadcast to the output and its rows."""
+    arrays(query=query, grad_output=grad_output)
+    _shapes.fits("grad_output", grad_output, outputs, "output (…, L, d_v)")
+    if grad_log_z is not None:
+        arrays(query=query, grad_log_z=grad_log_z)
+        _shapes.fits("grad_log_z", grad_log_z, outputs[:-1], "rows (…, L)")
+
+
 def wide(array: Floats | float) -> Floats:
     """Return the same numbers in float64, in which all work is done."""
     numbers = array if isinstance(array, np.ndarray) else _checks.real("sink", array)

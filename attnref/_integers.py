@@ -37,6 +37,14 @@ def size(name: str, value: int) -> None:
         raise ValueError(f"{name} must not be negative: {value}")
 
 
+def count(name: str, value: int) -> int:
+    """Return a number of things of which there is one at least."""
+    integer(name, value)
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1: {value}")
+    return int(value)
+
+
 def integer(name: str, value: int) -> None:
     """Require an integer, and not a boolean."""
     if isinstance(value, bool) or not isinstance(value, Integral):

@@ -68,6 +68,19 @@ def state(m: Array, z: Array, n: Array) -> None:
         )
 
 
+def state_fits(kind: type[Any], state: Any, outputs: Shape) -> None:
+    """Require a state of the queries that give these outputs, or None."""
+    if state is None:
+        return
+    if not isinstance(state, kind):
+        raise TypeError(f"state must be a {kind.__name__} or None, not {type(state).__name__}")
+    if shape(state.n) != outputs:
+        raise ValueError(
+            "state must be that of the queries, with n of the output's shape (…, L, d_v): "
+            f"n {shape(state.n)}, output {outputs}"
+        )
+
+
 def alike(kind: type, a: Any, b: Any) -> None:
     """Require two states of one class, of one dtype and one shape."""
     for name, state in (("a", a), ("b", b)):
@@ -79,6 +92,31 @@ def alike(kind: type, a: Any, b: Any) -> None:
     if shape(a.n) != shape(b.n):
         found = f"a {shape(a.n)}, b {shape(b.n)}"
         raise ValueError(f"a, b must share one shape (…, L, d_v): {found}")
+
+
+def same(a: Any, b: Any) -> None:
+    """Require two rules for as many queries and as many keys."""
+    if (a.L, a.S) != (b.L, b.S):
+        raise ValueError(
+            f"rules joined by & must have one size (L, S): {(a.L, a.S)} and {(b.L, b.S)}"
+        )
+
+
+def rule_fits(rule: Any, target: Shape) -> None:
+    """Require a rule for the last two axes of the scores."""
+    if tuple(target[-2:]) != (rule.L, rule.S):
+        raise ValueError(
+            "mask must be a rule for the L queries and S keys of the scores (…, L, S): "
+            f"rule {(rule.L, rule.S)}, scores {target}"
+        )
+
+
+def answer(array: Any, block: Shape) -> None:
+    """Require what a rule returns to be booleans that fit the places that were asked."""
+    found = dtype_name(array) if hasattr(array, "dtype") else type(array).__name__
+    if not hasattr(array, "dtype") or found != "bool":
+        raise TypeError(f"visible(i, j) must return an array of booleans, not {found}")
+    fits("visible(i, j)", array, block, "block (queries, keys)")
 
 
 def rows(**arrays: Array) -> None:

@@ -30,25 +30,36 @@ TREES = {module: ast.parse(path.read_text()) for module, path in FILES.items()}
 PACKAGES = [module for module, path in FILES.items() if path.name == "__init__.py"]
 PUBLIC = [module for module in FILES if not any(part[0] == "_" for part in module.split("."))]
 
-RULES = {"attnref._checks", "attnref._integers", "attnref._shapes"}
+RULES = {"attnref._checks", "attnref._integers", "attnref._rules", "attnref._shapes"}
 FOUNDATION = RULES | {"numpy", "attnref._typing", "attnref._entry"}
 HALL = {"attnref._attention", "attnref._softmax", "attnref.masks"}
+
+BLOCKS = {"attnref._call", "attnref._heads", "attnref._workers"}
 
 # The arrows. A room holds the modules whose names begin with its own; the standard library is free.
 ROOMS: dict[str, set[str]] = {
     "attnref._checks": set(),
     "attnref._integers": {"attnref._checks"},
     "attnref._shapes": {"attnref._checks"},
+    "attnref._rules": {"attnref._checks", "attnref._integers", "attnref._shapes"},
     "attnref._filling": set(),
     "attnref._typing": {"numpy"},
     "attnref._entry": RULES | {"numpy", "attnref._typing"},
-    "attnref.masks": FOUNDATION,
+    "attnref.masks": FOUNDATION | {"attnref.masks"},
     "attnref._softmax": FOUNDATION,
     "attnref._attention": FOUNDATION | {"attnref._softmax"},
     "attnref._drop_in": FOUNDATION | HALL,
     "attnref._expanded": FOUNDATION,
     "attnref._partial": FOUNDATION | HALL | {"attnref._filling"},
-    "attnref._gradients": FOUNDATION | HALL | {"attnref._partial"},
+    "attnref._heads": {"numpy", "attnref._typing", "attnref._rules"},
+    "attnref._call": FOUNDATION | {"attnref._heads"},
+    "attnref._workers": {"threadpoolctl"},
+    "attnref._streaming": FOUNDATION | HALL | BLOCKS,
+    "attnref._backward": FOUNDATION | BLOCKS | {"attnref._streaming"},
+    "attnref._gradients": FOUNDATION
+    | HALL
+    | BLOCKS
+    | {"attnref._partial", "attnref._streaming", "attnref._backward"},
     "attnref.inspection": FOUNDATION | {"attnref._filling"},
     "attnref.figures": {"numpy", "matplotlib", "attnref.figures"},
     "attnref.torch": RULES | {"torch", "attnref._filling", "attnref.torch"},
@@ -63,6 +74,7 @@ ROOF = {
     "attnref._gradients",
     "attnref._partial",
     "attnref._softmax",
+    "attnref._streaming",
     "attnref.inspection",
     "attnref.masks",
 }
@@ -181,7 +193,8 @@ def test_import_attnref_loads_numpy_and_no_other_library() -> None:
         [sys.executable, "-W", "error", "-c", code], check=True, capture_output=True, text=True
     ).stdout.split()
     assert "numpy" in loaded
-    assert not {"torch", "sympy", "mpmath", "matplotlib", "IPython"} & set(loaded)
+    others = {"torch", "sympy", "mpmath", "matplotlib", "IPython", "threadpoolctl"}
+    assert not others & set(loaded)
 
 
 def public_names(module: str) -> set[str]:

@@ -1,0 +1,88 @@
+"""The backward pass of one head, by hand, in blocks, from the state (m, z) of each query.
+
+With the gradients g_t of the output y_t and γ_t of log Z_t, and weights p_ts = exp(a_ts − m_t)/z_t:
+
+    dv_s = Σ_t p_ts g_t,   da_ts = p_ts (⟨g_t, v_s⟩ − δ_t),   δ_t = ⟨g_t, y_t⟩ − γ_t,
+    dq_t = β Σ_s da_ts k_s,   dk_s = β Σ_t da_ts q_t.
+
+No weight is formed: 1/z_t goes into g_t and δ_t. A gradient of 0 asks for nothing, NaN or not.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from attnref._heads import Head, total
+from attnref._streaming import average
+from attnref._typing import Floats, Mask
+
+
+class Asked(NamedTuple):
+    """What is known of some queries: g_t / z_t and δ_t / z_t, with m_t and z_t."""
+
+    rows: range
+    m: Floats
+    z: Floats
+    g: Floats
+    delta: Floats
+
+    @property
+    def tame(self) -> bool:
+        """Whether nothing is NaN or infinite."""
+        return all(np.isfinite(x).all() for x in (self.z, self.g, self.delta))
+
+
+def asked(rows: range, m: Floats, z: Floats, n: Floats, g: Floats, gamma: Floats) -> Asked:
+    """Return what some queries ask of every key."""
+    y = average(n, z)
+    delta = np.where(g == 0, 0, g * y).sum(axis=-1) - gamma
+    shift = np.where(z == 0, 0, m)
+    return Asked(rows, shift, z, _quotient(g, z[:, np.newaxis]), _quotient(delta, z))
+
+
+def of_block(head: Head, queries: Asked, keys: range, here: Mask | None) -> tuple[Floats, Floats]:
+    """Return dv of a block of keys and da, one column a query."""
+    value, g = head.of(head.value, keys), queries.g
+    a = head.scores(queries.rows, keys, here)
+    if not (queries.tame and np.isfinite(value).all()):
+        return _of_wild_block(a, queries, value)
+    e = np.exp(np.subtract(a, queries.m, out=a), out=a)
+    da = value @ g.T
+    da -= queries.delta
+    da *= e
+    return e @ g, da
+
+
+def _of_wild_block(a: Floats, queries: Asked, value: Floats) -> tuple[Floats, Floats]:
+    g, counts = queries.g, a != -np.inf
+    e = np.where(counts, np.exp(a - queries.m), 0)
+    excess = total(value, g.T, np.ones_like(value, bool), g.T != 0) - queries.delta
+    da = np.where(counts & (excess != 0), e * excess, 0)
+    return total(e, g, counts, g != 0), da
+
+
+def of_sink(head: Head, queries: Asked) -> Floats:
+    """Return the gradient of the sink: its weight, times −δ, for it has no value."""
+    assert head.sink is not None
+    sink, delta = head.sink[queries.rows.start : queries.rows.stop], queries.delta
+    weight = np.exp(sink - queries.m)
+    return np.where((delta == 0) | (sink == -np.inf), 0, -weight * delta).astype(head.work)
+
+
+def slope(head: Head, rows: range, keys: range) -> Floats:
+    """Return the derivative of c·tanh(x/c) at x_ts = β⟨q_t, k_s⟩."""
+    assert head.softcap is not None
+    steepness: Floats = 1 - np.tanh(head.products(rows, keys) / head.softcap) ** 2
+    return steepness
+
+
+def of_factor(da: Floats, factor: Floats) -> Floats:
+    """Return Σ_b da_ab x_bc; where da is 0, x has no part, NaN or not."""
+    result: Floats = da @ factor
+    if np.isfinite(result).all():
+        return result
+    return total(da, factor, da != 0, np.ones_like(factor, bool))
+
+
+def _quotient(x: Floats, z: Floats) -> Floats:
+    return np.divide(x, z, out=np.zeros_like(x), where=(x != 0) & (z != 0))

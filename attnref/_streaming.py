@@ -1,0 +1,122 @@
+"""Attention in blocks: the state (m, z, n) of some queries, carried from block to block of keys.
+
+    m' = max(m, max_s a_ts),   share = exp(m − m'),
+    z' = share z + Σ_s exp(a_ts − m'),   n' = share n + Σ_s exp(a_ts − m') v_s
+
+No more of the scores is there at a time than one block.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from attnref import _call, _workers
+from attnref._heads import Head, total
+from attnref._rules import Rule
+from attnref._softmax import decided
+from attnref._typing import Floats, Mask, Sink
+
+State = tuple[Floats, Floats, Floats]
+ROOM = 2**20  # bytes of the scores of a block
+
+
+def streaming_attention(
+    query: Floats,
+    key: Floats,
+    value: Floats,
+    *,
+    block_size: int | None = None,
+    mask: Mask | Rule | None = None,
+    bias: Floats | None = None,
+    scale: float | None = None,
+    softcap: float | None = None,
+    sink: Sink | None = None,
+) -> Floats:
+    """Average the values, each by its weight, with one block of the scores at a time.
+
+    y_t = n_t / z_t,   z_t = Σ_s exp(a_ts − m_t),   n_t = Σ_s exp(a_ts − m_t) v_s
+
+    What `attention` does, in memory that does not grow with L and S, as fast as NumPy can. The work
+    is done in the dtype of the query, in float32 for float16, and errors stay within
+    `testing.error_bound` for that dtype, as long as no score and no n overflows it.
+
+    Arguments:
+        query: q, (…, L, d_k), floating.
+        key: k, (…, S, d_k), of the query's dtype; leading axes broadcast, and heads (axis −3) may
+            be fewer: query head h reads key head h // (Hq/Hkv), and so for the value.
+        value: v, (…, S, d_v), of the query's dtype.
+        block_size: number of keys of a block, 1 or more; unless given, as many as make the scores
+            of a block 1 MiB.
+        mask: True where query t may attend to key s, broadcasts to (…, L, S); or a `masks.Rule`.
+        bias: b, of the query's dtype, added to the scores; broadcasts to (…, L, S); −∞ masks.
+        scale: β, any finite number; 1/√d_k unless given.
+        softcap: c, positive and finite: c·tanh(a_ts / c) before the bias; None for no cap.
+        sink: the score of one more key that has no value, a number or (…, L).
+
+    Returns:
+        y, (…, L, d_v), of the query's dtype.
+
+    Raises:
+        TypeError: an array, a mask or a number of another kind or dtype.
+        ValueError: shapes that do not fit, or a number outside its range.
+
+    Source: derivations ONLN and MBLK, `python -m attnref show ONLN`.
+
+    >>> query, key = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0], [0.0, -1.0]])
+    >>> streaming_attention(query, key, np.array([[10.0], [30.0]]), block_size=1)
+    array([[20.]])
+    """
+    call = _call.checked(query, key, value, mask, bias, scale, softcap, sink, block_size)
+    output = np.empty((*call.shape[:-1], value.shape[-1]), query.dtype.newbyteorder("="))
+    tasks = [(place, rows) for place in call.places() for rows in call.rows()]
+    _workers.over(partial(_write, call, output), tasks)
+    return output
+
+
+@decided
+def _write(call: _call.Call, output: Floats, task: tuple[_call.Place, range]) -> None:
+    place, rows = task
+    _, z, n = state(call.head(place), rows)
+    output[place][rows.start : rows.stop] = average(n, z)
+
+
+def average(n: Floats, z: Floats) -> Floats:
+    """Return y_t = n_t / z_t, 0 where no key was allowed."""
+    y: Floats = np.divide(n, z[:, np.newaxis], out=np.zeros_like(n), where=z[:, np.newaxis] != 0)
+    return y
+
+
+def state(head: Head, rows: range) -> State:
+    """Return (m, z, n) of some queries and all keys that they see."""
+    m, z = _of_the_sink(head, rows)
+    n = np.zeros((len(rows), head.value.shape[-1]), head.work)
+    for keys, here in head.blocks(rows, ROOM):
+        a = head.scores(rows, keys, here)
+        larger = np.maximum(m, a.max(axis=0))
+        shift = np.where(larger == -np.inf, 0, larger)
+        share = np.exp(m - shift)
+        e = np.exp(np.subtract(a, shift, out=a), out=a)
+        z = share * z + np.ones(len(e), e.dtype) @ e
+        n = share[:, np.newaxis] * n + _sum_of_values(head, rows, keys, here, e)
+        m = larger
+    return m, z, n
+
+
+def _of_the_sink(head: Head, rows: range) -> tuple[Floats, Floats]:
+    """Return m and z of the sink, one more key; of no key where there is none."""
+    sink = np.full(len(rows), -np.inf)
+    if head.sink is not None:
+        sink = head.sink[rows.start : rows.stop]
+    m = sink.astype(head.work)
+    z = np.where(sink == -np.inf, 0, np.exp(sink - m))  # not 1 where m is rounded
+    return m, z.astype(head.work)
+
+
+def _sum_of_values(head: Head, rows: range, keys: range, here: Mask | None, e: Floats) -> Floats:
+    """Return Σ_s exp(a_ts − m_t) v_s, in which a masked value has no part, NaN or not."""
+    value = head.of(head.value, keys)
+    n: Floats = e.T @ value
+    if np.isfinite(n).all():
+        return n
+    counts = head.scores(rows, keys, here) != -np.inf
+    return total(e.T, value, counts.T, np.ones_like(value, bool))

@@ -1,0 +1,38 @@
+"""Several threads, where the linear algebra would take several: each takes whole heads."""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from threading import Lock
+from typing import Any, TypeVar
+
+Task = TypeVar("Task")
+
+_one_at_a_time = Lock()  # the number of threads of BLAS is one number for the whole process
+
+
+def over(work: Callable[[Task], None], tasks: Iterable[Task]) -> None:
+    """Do all tasks, in as many threads as BLAS would take; each then has one thread of BLAS.
+
+    So `OMP_NUM_THREADS` and threadpoolctl's limits hold here too. NumPy lets go of the interpreter
+    in its loops and products.
+    """
+    queue = list(tasks)
+    workers = min(_threads(), len(queue))
+    if workers < 2:
+        for task in queue:
+            work(task)
+        return
+    with _one_at_a_time, _blas().limit(limits=1), ThreadPoolExecutor(workers) as pool:
+        list(pool.map(work, queue))
+
+
+def _threads() -> int:
+    return max((library.num_threads for library in _blas().lib_controllers), default=1)
+
+
+@cache
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController  # kept out of `import attnref`
+
+    return ThreadpoolController().select(user_api="blas")
