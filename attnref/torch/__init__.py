@@ -22,8 +22,10 @@ try:
     )
     from attnref.torch._drop_in import scaled_dot_product_attention
     from attnref.torch._expanded import expanded_attention
+    from attnref.torch._gradients import Gradients, attention_gradients
     from attnref.torch._partial import Partial, merge, partial_attention
     from attnref.torch._softmax import log_partition, softmax
+    from attnref.torch._streaming import streaming_attention
     from attnref.torch.inspection import make_tensor
     from attnref.torch.modules import KeyValueCache, MultiHeadAttention, SingleHeadAttention
 except ModuleNotFoundError as error:
@@ -35,11 +37,13 @@ except ModuleNotFoundError as error:
     ) from None
 
 __all__ = [
+    "Gradients",
     "KeyValueCache",
     "MultiHeadAttention",
     "Partial",
     "SingleHeadAttention",
     "attention",
+    "attention_gradients",
     "attention_weights",
     "expanded_attention",
     "log_partition",
@@ -50,4 +54,5 @@ __all__ = [
     "scaled_dot_product_attention",
     "scores",
     "softmax",
+    "streaming_attention",
 ]

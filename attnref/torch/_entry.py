@@ -47,6 +47,17 @@ def fit(
         _shapes.fits("sink", sink, tuple(scores_shape[:-1]), "rows (…, L)")
 
 
+def gradients(
+    query: Tensor, outputs: tuple[int, ...], *, grad_output: Tensor, grad_log_z: Tensor | None
+) -> None:
+    """Require gradients of the query's dtype that broadcast to the output and its rows."""
+    tensors(None, query=query, grad_output=grad_output)
+    _shapes.fits("grad_output", grad_output, outputs, "output (…, L, d_v)")
+    if grad_log_z is not None:
+        tensors(None, query=query, grad_log_z=grad_log_z)
+        _shapes.fits("grad_log_z", grad_log_z, outputs[:-1], "rows (…, L)")
+
+
 def tensor_of(sink: Tensor | float, like: Tensor) -> Tensor:
     """Return a sink in float64, a number as a tensor without axes."""
     if isinstance(sink, Tensor):

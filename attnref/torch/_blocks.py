@@ -1,0 +1,158 @@
+"""A call in blocks of queries and keys, all heads at once: the scores of a block, and safe sums."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from attnref import _checks, _integers, _shapes
+from attnref._rules import Rule
+from attnref.torch import _entry
+from attnref.torch._attention import for_each_head
+
+QUERIES, KEYS = 256, 512  # of a block
+ARRAYS = ("query", "key", "value", "bias", "sink")  # what may have a gradient
+
+
+@dataclass(frozen=True)
+class Call:
+    """The arguments of a call in blocks; its scores are (…, L, S), a sink is in float64."""
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    mask: Tensor | Rule
+    bias: Tensor | None
+    sink: Tensor | None
+    scale: float
+    softcap: float | None
+    block_size: int | None
+    shape: tuple[int, ...]
+
+    @property
+    def work(self) -> torch.dtype:
+        """The dtype of the work: that of the query, float32 for one of 16 bits."""
+        return torch.promote_types(self.query.dtype, torch.float32)
+
+    def arrays(self) -> tuple[Tensor | None, ...]:
+        """Return what may have a gradient."""
+        return tuple(getattr(self, name) for name in ARRAYS)
+
+    def holding(self, arrays: Sequence[Tensor | None]) -> "Call":
+        """Return the same call of other arrays."""
+        return replace(self, **dict(zip(ARRAYS, arrays, strict=True)))  # type: ignore[arg-type]
+
+    def rows(self) -> list[range]:
+        """Return the blocks of queries."""
+        L = self.shape[-2]
+        return [range(t, min(t + QUERIES, L)) for t in range(0, L, QUERIES)]
+
+    def blocks(self, rows: range) -> Iterator[tuple[range, Tensor | None]]:
+        """Yield the blocks of keys that these queries see, and which pairs; None for all pairs."""
+        size = KEYS if self.block_size is None else self.block_size
+        for span, whole in self._spans(rows):
+            for start in span[::size]:
+                keys = range(start, min(start + size, span.stop))
+                yield keys, self._allowed(rows, keys, whole)
+
+    def of(self, matrix: Tensor, part: range) -> Tensor:
+        """Return some rows of a matrix in the dtype of the work."""
+        return matrix[..., part.start : part.stop, :].to(self.work)
+
+    def products(self, rows: range, keys: range) -> Tensor:
+        """Return β⟨q_t, k_s⟩."""
+        return self.scale * self.of(self.query, rows) @ self.of(self.key, keys).mT
+
+    def scores(self, rows: range, keys: range, here: Tensor | None) -> Tensor:
+        """Return a_ts, (…, rows, keys), −∞ where a key is masked."""
+        a = self.products(rows, keys)
+        if self.softcap is not None:
+            a = self.softcap * torch.tanh(a / self.softcap)
+        if self.bias is not None:
+            a = a + self._pairs(self.bias, rows, keys)
+        a = a.expand(*self.shape[:-2], len(rows), len(keys))
+        return a if here is None else a.masked_fill(~here, -torch.inf)
+
+    def sink_of(self, rows: range) -> Tensor:
+        """Return the sink of some queries."""
+        assert self.sink is not None
+        whole = self.sink.expand(*self.sink.shape[:-1], self.shape[-2])
+        return whole[..., rows.start : rows.stop]
+
+    def _spans(self, rows: range) -> list[tuple[range, bool]]:
+        if isinstance(self.mask, Rule):
+            return self.mask.spans(rows)
+        return [(range(self.shape[-1]), False)]
+
+    def _allowed(self, rows: range, keys: range, whole: bool) -> Tensor | None:
+        masks = []
+        if isinstance(self.mask, Tensor):
+            masks.append(self._pairs(self.mask, rows, keys))
+        elif not whole:
+            i, j = (torch.arange(p.start, p.stop, device=self.query.device) for p in (rows, keys))
+            masks.append(self.mask(i.unsqueeze(-1), j))
+        if self.bias is not None:
+            masks.append(self._pairs(self.bias, rows, keys) != -torch.inf)
+        return masks[0] & masks[-1] if masks else None
+
+    def _pairs(self, array: Tensor, rows: range, keys: range) -> Tensor:
+        whole = array.expand(*array.shape[:-2], *self.shape[-2:])
+        return whole[..., rows.start : rows.stop, keys.start : keys.stop]
+
+
+def checked(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | Rule | None,
+    bias: Tensor | None,
+    scale: float | None,
+    softcap: float | None,
+    sink: Tensor | float | None,
+    block_size: int | None,
+) -> Call:
+    """Return a call that has passed the rules of entry, each head of a key repeated for its own."""
+    array = None if isinstance(mask, Rule) else mask
+    _entry.tensors(array, sink, query=query, key=key, value=value, bias=bias)
+    shape = _shapes.attention_shape(query, key, value)
+    if isinstance(mask, Rule):
+        _shapes.rule_fits(mask, shape)
+    _entry.fit(shape, mask=array, bias=bias, sink=sink)
+    return Call(
+        query,
+        for_each_head(query, key),
+        for_each_head(query, value),
+        Rule(shape[-2], shape[-1]) if mask is None else mask,
+        bias,
+        None if sink is None else _entry.tensor_of(sink, like=query),
+        _checks.scale(scale, query),
+        _checks.softcap(softcap),
+        None if block_size is None else _integers.count("block_size", block_size),
+        shape,
+    )
+
+
+def total(x: Tensor, y: Tensor, counts: Callable[[], tuple[Tensor, Tensor]]) -> Tensor:
+    """Return Σ_b x_ab y_bc; what is not finite enters where both factors count, and only there."""
+    result = x @ y
+    if bool(result.isfinite().all()):
+        return result
+    wild = ~(_finite(x, -1) & _finite(y, -2))
+    result = x.masked_fill(wild, 0.0) @ y.masked_fill(wild.unsqueeze(-1), 0.0)
+    x_counts, y_counts = counts()
+    for b in wild.nonzero().flatten().tolist():
+        term = x[..., :, b, None] * y[..., b, None, :]
+        counted = x_counts[..., :, b, None] & y_counts[..., b, None, :]
+        result = result + term.masked_fill(~counted, 0.0)
+    return result
+
+
+def everywhere(x: Tensor) -> Tensor:
+    """Return that every place counts."""
+    return torch.ones_like(x, dtype=torch.bool)
+
+
+def _finite(x: Tensor, axis: int) -> Tensor:
+    """Return along one axis whether all is finite on the others."""
+    return x.isfinite().movedim(axis, 0).flatten(1).all(dim=1)

@@ -1,0 +1,58 @@
+"""The forward pass in blocks: the state (m, z, n) of queries, carried from block to block of keys.
+
+m' = max(m, max_s a_ts),   share = exp(m − m'),
+z' = share z + Σ_s exp(a_ts − m'),   n' = share n + Σ_s exp(a_ts − m') v_s
+"""
+
+import torch
+from torch import Tensor
+
+from attnref.torch._blocks import Call, everywhere, total
+
+State = tuple[Tensor, Tensor, Tensor]
+
+
+def state(call: Call) -> State:
+    """Return (m, z, n) of all queries and of the keys that they see, in the dtype of the work."""
+    front = call.shape[:-1]
+    n = call.value.new_empty((*front, call.value.shape[-1]), dtype=call.work)
+    m, z = n.new_empty(front), n.new_empty(front)
+    for rows in call.rows():
+        part = slice(rows.start, rows.stop)
+        m[..., part], z[..., part], n[..., part, :] = _of_rows(call, rows)
+    return m, z, n
+
+
+def average(n: Tensor, z: Tensor) -> Tensor:
+    """Return y_t = n_t / z_t, 0 where no key was allowed."""
+    return (n / z.unsqueeze(-1)).masked_fill(z.unsqueeze(-1) == 0, 0.0)
+
+
+def _of_rows(call: Call, rows: range) -> State:
+    m, z = _of_the_sink(call, rows)
+    n = m.new_zeros((*m.shape, call.value.shape[-1]))
+    for keys, here in call.blocks(rows):
+        a = call.scores(rows, keys, here)
+        larger = torch.maximum(m, a.amax(dim=-1))
+        shift = larger.masked_fill(larger == -torch.inf, 0.0)
+        e, share = (a - shift.unsqueeze(-1)).exp(), (m - shift).exp()
+        z = share * z + e.sum(dim=-1)
+        n = share.unsqueeze(-1) * n + _sum_of_values(call, keys, a, e)
+        m = larger
+    return m, z, n
+
+
+def _of_the_sink(call: Call, rows: range) -> tuple[Tensor, Tensor]:
+    """Return m and z of the sink, one more key; of no key where there is none."""
+    front = (*call.shape[:-2], len(rows))
+    sink = call.query.new_full((), -torch.inf, dtype=torch.float64)
+    sink = sink if call.sink is None else call.sink_of(rows)
+    m = sink.to(call.work)
+    z = (sink - m.double()).exp().masked_fill(sink == -torch.inf, 0.0)  # not 1 where m is rounded
+    return m.expand(front), z.to(call.work).expand(front)
+
+
+def _sum_of_values(call: Call, keys: range, a: Tensor, e: Tensor) -> Tensor:
+    """Return Σ_s exp(a_ts − m_t) v_s, in which a masked value has no part, NaN or not."""
+    value = call.of(call.value, keys)
+    return total(e, value, lambda: (a != -torch.inf, everywhere(value)))
