@@ -37,6 +37,14 @@ def size(name: str, value: int) -> None:
         raise ValueError(f"{name} must not be negative: {value}")
 
 
+def part(start: int, stop: int, S: int) -> None:
+    """Require a part of S keys: 0 ≤ start ≤ stop ≤ S."""
+    integer("start", start)
+    integer("stop", stop)
+    if not 0 <= start <= stop <= S:
+        raise ValueError(f"start and stop must be in order, from 0 to S: {start}, {stop}, S {S}")
+
+
 def count(name: str, value: int) -> int:
     """Return a number of things of which there is one at least."""
     integer(name, value)

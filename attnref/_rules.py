@@ -125,6 +125,38 @@ class Rule:
         first = None if left is None else int(offset) - int(left)
         return cls(L, S, first=first, last=None if right is None else int(offset) + int(right))
 
+    def part(self, start: int, stop: int) -> Self:
+        """Return the rule for some of the keys, for where they are attended to apart.
+
+        Arguments:
+            start: the first of the keys, from 0 to S.
+            stop: the end of them, from start to S.
+
+        Returns:
+            The rule for the L queries and stop − start keys, of which key 0 is key start of this.
+
+        Raises:
+            TypeError: a start or a stop that is not an integer.
+            ValueError: a start or a stop out of order.
+
+        Source: derivation MBLK, `python -m attnref show MBLK`.
+
+        >>> import numpy as np
+        >>> rule = Rule.causal(2, 4, align="lower-right").part(2, 4)
+        >>> rule(np.arange(2)[:, np.newaxis], np.arange(2)).astype(int)
+        array([[1, 0],
+               [1, 1]])
+        """
+        _integers.part(start, stop, self.S)
+        visible = self.visible
+        return type(self)(
+            self.L,
+            int(stop) - int(start),
+            None if visible is None else lambda i, j: visible(i, j + int(start)),
+            first=None if self.first is None else self.first - int(start),
+            last=None if self.last is None else self.last - int(start),
+        )
+
     def __and__(self, other: Self) -> Self:
         """Return the rule that allows what both allow."""
         if not isinstance(other, Rule):

@@ -8,6 +8,7 @@ With the gradients g_t of the output y_t and γ_t of log Z_t, and weights p_ts =
 No weight is formed: 1/z_t goes into g_t and δ_t. A gradient of 0 asks for nothing, NaN or not.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import torch
@@ -28,14 +29,22 @@ class _Asked(NamedTuple):
 
 
 def gradients(call: Call, state: State, g: Tensor, gamma: Tensor) -> dict[str, Tensor]:
-    """Return the gradient of each array of a call, of its shape and dtype."""
+    """Return the gradient of each array of a call, of its shape, in the dtype of the work."""
     arrays = {
         name: array for name, array in zip(ARRAYS, call.arrays(), strict=True) if array is not None
     }
     sums = {name: torch.zeros_like(array, dtype=call.work) for name, array in arrays.items()}
     for rows in call.rows():
         _add_rows(call, _asked(rows, state, g.to(call.work), gamma.to(call.work)), sums)
-    return {name: sums[name].to(array.dtype) for name, array in arrays.items()}
+    return sums
+
+
+def as_given(
+    gradients: Iterable[Tensor | None], arrays: Iterable[Tensor | None]
+) -> tuple[Tensor | None, ...]:
+    """Return gradients in the dtypes of what they are of."""
+    pairs = zip(gradients, arrays, strict=True)
+    return tuple(None if g is None or x is None else g.to(x.dtype) for g, x in pairs)
 
 
 def _asked(rows: range, state: State, g: Tensor, gamma: Tensor) -> _Asked:

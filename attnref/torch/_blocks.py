@@ -113,12 +113,10 @@ def checked(
     block_size: int | None,
 ) -> Call:
     """Return a call that has passed the rules of entry, each head of a key repeated for its own."""
-    array = None if isinstance(mask, Rule) else mask
-    _entry.tensors(array, sink, query=query, key=key, value=value, bias=bias)
+    _entry.tensors(None, sink, query=query, key=key, value=value)
     shape = _shapes.attention_shape(query, key, value)
-    if isinstance(mask, Rule):
-        _shapes.rule_fits(mask, shape)
-    _entry.fit(shape, mask=array, bias=bias, sink=sink)
+    _entry.fit(shape, sink=sink)
+    require_pairs(query, shape, mask, bias)
     return Call(
         query,
         for_each_head(query, key),
@@ -131,6 +129,17 @@ def checked(
         None if block_size is None else _integers.count("block_size", block_size),
         shape,
     )
+
+
+def require_pairs(
+    query: Tensor, shape: tuple[int, ...], mask: Tensor | Rule | None, bias: Tensor | None
+) -> None:
+    """Require a mask and a bias for scores of a shape."""
+    array = None if isinstance(mask, Rule) else mask
+    _entry.tensors(array, query=query, bias=bias)
+    if isinstance(mask, Rule):
+        _shapes.rule_fits(mask, shape)
+    _entry.fit(shape, mask=array, bias=bias)
 
 
 def total(x: Tensor, y: Tensor, counts: Callable[[], tuple[Tensor, Tensor]]) -> Tensor:

@@ -23,6 +23,15 @@ def state(call: Call) -> State:
     return m, z, n
 
 
+def joined(a: State, b: State) -> State:
+    """Return the state of the keys of both."""
+    m = torch.maximum(a[0], b[0])
+    shift = m.masked_fill(m == -torch.inf, 0.0)
+    ours, theirs = ((state[0] - shift).exp() for state in (a, b))
+    z = ours * a[1] + theirs * b[1]
+    return m, z, ours.unsqueeze(-1) * a[2] + theirs.unsqueeze(-1) * b[2]
+
+
 def average(n: Tensor, z: Tensor) -> Tensor:
     """Return y_t = n_t / z_t, 0 where no key was allowed."""
     return (n / z.unsqueeze(-1)).masked_fill(z.unsqueeze(-1) == 0, 0.0)

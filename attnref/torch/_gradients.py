@@ -94,13 +94,8 @@ def attention_gradients(
     gamma = query.new_zeros(()) if grad_log_z is None else grad_log_z
     asked = grad_output.expand(outputs), gamma.expand(outputs[:-1])
     found = _backward.gradients(call, known, *asked)
-    return Gradients(
-        found["query"],
-        _folded(found["key"], key),
-        _folded(found["value"], value),
-        found.get("bias"),
-        found["sink"].to(query.dtype) if "sink" in found else None,
-    )
+    found["key"], found["value"] = folded(found["key"], key), folded(found["value"], value)
+    return Gradients(**{name: x.to(query.dtype) for name, x in found.items()})
 
 
 def _known(state: Partial, work: torch.dtype) -> State:
@@ -110,9 +105,10 @@ def _known(state: Partial, work: torch.dtype) -> State:
     return m, (share * state.z).to(work), (share.unsqueeze(-1) * state.n).to(work)
 
 
-def _folded(gradient: Tensor, source: Tensor) -> Tensor:
+def folded(gradient: Tensor, source: Tensor) -> Tensor:
     """Add the gradients of the heads that read the same head of a key or value."""
     if gradient.shape == source.shape:
         return gradient
     *front, heads, S, depth = source.shape
-    return gradient.reshape(*front, heads, -1, S, depth).sum(dim=-3)
+    group = gradient.shape[-3] // heads
+    return gradient.reshape(*front, heads, group, S, depth).sum(dim=-3)

@@ -87,4 +87,4 @@ class _Streamed(torch.autograd.Function):
         m, z, n, *arrays = ctx.saved_tensors
         call = ctx.call.holding(arrays)
         found = _backward.gradients(call, (m, z, n), g, torch.zeros_like(z))
-        return None, *(found.get(name) for name in ARRAYS)
+        return None, *_backward.as_given(map(found.get, ARRAYS), arrays)

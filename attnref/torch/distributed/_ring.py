@@ -1,0 +1,211 @@
+"""Keys and queries split over ranks: the keys go round until every query has seen them all."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from attnref._rules import Rule
+from attnref.torch import _backward, _blocks
+from attnref.torch._blocks import Call
+from attnref.torch._forward import State, average, joined, state
+from attnref.torch._gradients import folded
+from attnref.torch.distributed._ranks import Checked, Ranks
+
+
+def ring_attention(
+    query_shard: Tensor,
+    key_shard: Tensor,
+    value_shard: Tensor,
+    *,
+    group: dist.ProcessGroup | None = None,
+    block_size: int | None = None,
+    mask: Tensor | Rule | None = None,
+    bias: Tensor | None = None,
+    scale: float | None = None,
+    softcap: float | None = None,
+    sink: Tensor | float | None = None,
+) -> Tensor:
+    """Attend to keys that are split over ranks, as the queries are; every rank gets its own rows.
+
+    y_t = Σ_r exp(m_tr − m_t) n_tr / Σ_r exp(m_tr − m_t) z_tr,   m_t = max_r m_tr
+
+    Every rank calls it with its own queries, keys and values, as many as it has. The keys and
+    values go round, each rank passing on what it got, so that no rank holds more than two shards of
+    them; backward they go round once more, with their gradients. Keys count in the order of ranks.
+
+    Arguments:
+        query_shard: the queries of this rank, (…, L_r, d_k), floating.
+        key_shard: the keys of this rank, (…, S_r, d_k), of the query's dtype; heads as elsewhere.
+        value_shard: the values of this rank, (…, S_r, d_v), of the query's dtype.
+        group: processes of torch.distributed; all of them unless given.
+        block_size: number of keys of a block, 1 or more; 512 unless given.
+        mask: True where a query of this rank may attend to a key of any, broadcasts to (…, L_r, S)
+            with S = Σ_r S_r; or a `masks.Rule` for L_r queries and S keys.
+        bias: added to the scores of this rank's queries, of their dtype; broadcasts to (…, L_r, S).
+        scale: β, any finite number, the same on every rank; 1/√d_k unless given.
+        softcap: c, positive and finite, the same on every rank.
+        sink: the score of one more key, without a value, of this rank's queries.
+
+    Returns:
+        y, (…, L_r, d_v), of the query's dtype.
+
+    Raises:
+        TypeError: a tensor of another kind or dtype, or a number that is none.
+        ValueError: shapes that do not fit, here or between ranks; no process group.
+        RuntimeError: a rank that fails, or keeps silent for longer than the group's timeout.
+
+    Source: Liu, Zaharia and Abbeel 2023, arXiv:2310.01889; derivations MSHF and MASS.
+
+    >>> store = dist.HashStore()
+    >>> dist.init_process_group("gloo", rank=0, world_size=1, store=store)
+    >>> query, key = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0], [0.0, -1.0]])
+    >>> ring_attention(query, key, torch.tensor([[10.0], [30.0]]))
+    tensor([[20.]])
+    >>> dist.destroy_process_group()
+    """
+    ranks = Ranks(group)
+
+    def check() -> Checked[Call]:
+        call = _blocks.checked(
+            query_shard, key_shard, value_shard, None, None, scale, softcap, sink, block_size
+        )
+        return Checked(call, _words(call, key_shard, value_shard), key_shard.shape[-2])
+
+    call, sizes = ranks.agree(check)
+
+    def check_pairs() -> Checked[None]:
+        shape = (*call.shape[:-1], sum(sizes))
+        _blocks.require_pairs(query_shard, shape, mask, bias)
+        return Checked(None, {})
+
+    ranks.agree(check_pairs)
+    ring = _Ring(ranks, sizes, mask, scale, softcap, block_size)
+    arrays = query_shard, key_shard, value_shard, bias, call.sink
+    output: Tensor = _Ringed.apply(ring, *arrays)  # type: ignore[no-untyped-call]  # Torch leaves it untyped
+    return output
+
+
+def _words(call: Call, key: Tensor, value: Tensor) -> dict[str, object]:
+    """Return what must be the same on every rank."""
+    arrays = call.query, key, value
+    graded = torch.is_grad_enabled() and any(array.requires_grad for array in arrays)
+    return {
+        "the query's dtype": str(key.dtype),
+        "the axes of key but S": (*key.shape[:-2], key.shape[-1]),
+        "the axes of value but S": (*value.shape[:-2], value.shape[-1]),
+        "scale": call.scale,
+        "softcap": call.softcap,
+        "requires_grad of any": graded,
+    }
+
+
+@dataclass(frozen=True)
+class _Ring:
+    """The options of a call, and how many keys each rank has."""
+
+    ranks: Ranks
+    sizes: list[int]
+    mask: Tensor | Rule | None
+    scale: float | None
+    softcap: float | None
+    block_size: int | None
+
+    def call(
+        self,
+        rank: int,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        bias: Tensor | None,
+        sink: Tensor | None,
+    ) -> Call:
+        """Return the call of this rank's queries and of the keys of another; a sink counts once."""
+        columns = self.columns(rank)
+        mask = self.mask
+        if isinstance(mask, Rule):
+            mask = mask.part(columns.start, columns.stop)
+        elif mask is not None:
+            mask = part(mask, columns)
+        own = None if bias is None else part(bias, columns)
+        options = mask, own, self.scale, self.softcap, None, self.block_size
+        call = _blocks.checked(query, key, value, *options)
+        return replace(call, sink=sink if rank == self.ranks.rank else None)
+
+    def columns(self, rank: int) -> slice:
+        """Return where the keys of a rank are among all."""
+        stop = list(accumulate(self.sizes))[rank]
+        return slice(stop - self.sizes[rank], stop)
+
+    def rounds(self, key: Tensor, value: Tensor) -> Iterator[tuple[int, Tensor, Tensor]]:
+        """Yield whose keys are here, and them; the next ones are on their way meanwhile."""
+        for step in range(self.ranks.size):
+            rank = (self.ranks.rank - step) % self.ranks.size
+            last = step == self.ranks.size - 1
+            moving = [] if last else [key.contiguous(), value.contiguous()]
+            coming, wait = self._pass_on(rank, moving, 0)
+            yield rank, key, value
+            wait()
+            key, value = coming or (key, value)
+
+    def pass_on(self, rank: int, gradients: list[Tensor]) -> list[Tensor]:
+        """Send the gradients of the keys of a rank after them; return those of the keys to come."""
+        coming, wait = self._pass_on(rank, gradients, len(gradients))
+        wait()
+        return coming
+
+    def _pass_on(
+        self, rank: int, moving: list[Tensor], tag: int
+    ) -> tuple[list[Tensor], Callable[[], None]]:
+        S = self.sizes[(rank - 1) % self.ranks.size]
+        coming = [x.new_empty((*x.shape[:-2], S, x.shape[-1])) for x in moving]
+        return coming, self.ranks.pass_on(moving, coming, tag)
+
+
+class _Ringed(torch.autograd.Function):
+    """The output of this rank's queries; backward, keys go round with their gradients."""
+
+    @staticmethod
+    def forward(ctx: Any, ring: _Ring, *arrays: Tensor | None) -> Tensor:
+        query, key, value, bias, sink = arrays
+        assert query is not None
+        assert key is not None
+        assert value is not None
+        total: State | None = None
+        for rank, k, v in ring.rounds(key, value):
+            found = state(ring.call(rank, query, k, v, bias, sink))
+            total = found if total is None else joined(total, found)
+        assert total is not None
+        ctx.save_for_backward(*total, *arrays)
+        ctx.ring = ring
+        return average(total[2], total[1]).to(query.dtype)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
+        m, z, n, query, key, value, bias, sink = ctx.saved_tensors
+        ring: _Ring = ctx.ring
+        arrays = query, key, value, bias, sink
+        dq, dk, dv = (torch.zeros_like(x, dtype=m.dtype) for x in (query, key, value))
+        db = None if bias is None else torch.zeros_like(bias, dtype=m.dtype)
+        dsink = None
+        for rank, k, v in ring.rounds(key, value):
+            call = ring.call(rank, query, k, v, bias, sink)
+            found = _backward.gradients(call, (m, z, n), g, torch.zeros_like(z))
+            dq += found["query"]
+            if db is not None:
+                part(db, ring.columns(rank)).add_(found["bias"])
+            dsink = found.get("sink", dsink)
+            dk, dv = dk + folded(found["key"], k), dv + folded(found["value"], v)
+            dk, dv = ring.pass_on(rank, [dk, dv])
+        return None, *_backward.as_given((dq, dk, dv, db, dsink), arrays)
+
+
+def part(array: Tensor, columns: slice) -> Tensor:
+    """Return the columns of a mask or bias, or the whole where it has one for all."""
+    return array[..., columns] if array.ndim and array.shape[-1] > 1 else array
