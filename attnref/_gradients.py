@@ -94,7 +94,9 @@ def attention_gradients(
     asked = np.broadcast_to(grad_output, outputs), np.broadcast_to(gamma, outputs[:-1])
     work = _Pass(call, *asked, state)
     _workers.over(work.of_family, work.families())
-    return Gradients(**{name: total.astype(query.dtype) for name, total in work.sums.items()})
+    return Gradients(
+        **{name: total.astype(query.dtype, copy=False) for name, total in work.sums.items()}
+    )
 
 
 class _Pass:

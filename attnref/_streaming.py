@@ -89,17 +89,24 @@ def average(n: Floats, z: Floats) -> Floats:
 def state(head: Head, rows: range) -> State:
     """Return (m, z, n) of some queries and all keys that they see."""
     m, z = _of_the_sink(head, rows)
-    n = np.zeros((len(rows), head.value.shape[-1]), head.work)
+    seen = m, z, np.zeros((len(rows), head.value.shape[-1]), head.work)
     for keys, here in head.blocks(rows, ROOM):
-        a = head.scores(rows, keys, here)
-        larger = np.maximum(m, a.max(axis=0))
-        shift = np.where(larger == -np.inf, 0, larger)
-        share = np.exp(m - shift)
-        e = np.exp(np.subtract(a, shift, out=a), out=a)
-        z = share * z + np.ones(len(e), e.dtype) @ e
-        n = share[:, np.newaxis] * n + _sum_of_values(head, rows, keys, here, e)
-        m = larger
-    return m, z, n
+        seen = _with_block(head, rows, keys, here, *seen)
+    return seen
+
+
+def _with_block(
+    head: Head, rows: range, keys: range, here: Mask | None, m: Floats, z: Floats, n: Floats
+) -> State:
+    """Return the state of the keys so far and of a block more."""
+    a = head.scores(rows, keys, here)
+    larger = np.maximum(m, a.max(axis=0))
+    shift = np.where(larger == -np.inf, 0, larger)
+    share = np.exp(m - shift)
+    e = np.exp(np.subtract(a, shift, out=a), out=a)
+    z = share * z + np.ones(len(e), e.dtype) @ e
+    n = share[:, np.newaxis] * n + _sum_of_values(head, rows, keys, here, e)
+    return larger, z, n
 
 
 def _of_the_sink(head: Head, rows: range) -> tuple[Floats, Floats]:
