@@ -1,7 +1,6 @@
-"""Several threads, where the linear algebra would take several: each takes whole heads."""
+"""Several threads where linear algebra would take several: each takes heads, or rows of one."""
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from threading import Lock
 from typing import Any, TypeVar
@@ -18,11 +17,13 @@ def over(work: Callable[[Task], None], tasks: Iterable[Task]) -> None:
     in its loops and products.
     """
     queue = list(tasks)
-    workers = min(_threads(), len(queue))
-    if workers < 2:
+    workers = 1 if len(queue) < 2 else min(_threads(), len(queue))
+    if workers == 1:
         for task in queue:
             work(task)
         return
+    from concurrent.futures import ThreadPoolExecutor  # slow to import, and seldom needed
+
     with _one_at_a_time, _blas().limit(limits=1), ThreadPoolExecutor(workers) as pool:
         list(pool.map(work, queue))
 

@@ -74,10 +74,16 @@ def test_signatures_are_those_of_numpy(
     if name == "scaled_dot_product_attention":
         assert theirs.pop() == ("rng", *generator[1:])
         assert ours.pop() == generator
-    assert ours == theirs + [device] * (torch_side is masks)
+    made = torch_side is masks and name != "Rule"  # which is no mask yet, and nowhere
+    assert ours == theirs + [device] * made
 
 
-FOUNDATION = ("_checks", "_filling", "_integers", "_shapes")
+def test_rules_are_of_one_class_on_both_sides() -> None:
+    """A rule is not made of an array, so either side takes what the other names."""
+    assert masks.Rule is attnref.masks.Rule
+
+
+FOUNDATION = ("_checks", "_filling", "_integers", "_rules", "_shapes")
 
 
 def test_torch_wing_imports_the_foundation_only() -> None:
