@@ -6,6 +6,7 @@ and what came instead.
 """
 
 import math
+from functools import cache
 from numbers import Real
 from typing import Protocol
 
@@ -129,7 +130,12 @@ def shape(array: Array) -> Shape:
 
 def dtype_name(array: Array) -> str:
     """Return the dtype's bare name, the same for every array library."""
-    return str(getattr(array.dtype, "name", array.dtype)).removeprefix("torch.")
+    return _bare(array.dtype)
+
+
+@cache
+def _bare(dtype: object) -> str:
+    return str(getattr(dtype, "name", dtype)).removeprefix("torch.")
 
 
 def _is_real(value: object) -> bool:

@@ -42,7 +42,9 @@ print(attention(query, key, value).round(4))
 # **To learn**, start with [One query and one key](guide/one-query.py). The guide goes on from page to page:
 # the formula, [the root in it](guide/scaling.py), [softmax](guide/softmax.py), and
 # [a sentence that attends to itself](guide/self-attention.py). It grew out of
-# [two articles](articles/index.py), whose every number is computed again.
+# [two articles](articles/index.py), whose every number is computed again. What $Z$ unlocks comes after:
+# [partial results that merge](guide/merging.py), and with them [long texts](guide/streaming.py),
+# [many machines](guide/machines.py) and [the way back](guide/backward.py).
 #
 # **To cite**, see [How to cite](cite.py). [Derivations](d/index.py) carry a tag that stays, and every displayed
 # equation has a link of its own: follow the number beside it.
