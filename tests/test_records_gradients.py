@@ -25,6 +25,7 @@ from torch import Tensor
 from torch.autograd import functional
 
 import attnref
+import attnref.torch
 import oracle
 from attnref.derivations import Record
 from attnref.derivations.backward import BWDS, BWDV
@@ -195,6 +196,28 @@ def test_record_is_what_autograd_finds(
     """The right side of the statement is the derivative, at every place."""
     rhs = record.statement.rhs
     assert max(_off(actual, rhs, axes, numbers, rhs)) <= 1
+
+
+def test_record_is_what_the_backward_pass_by_hand_finds() -> None:
+    """BWDV, BWDS, BWDQ, BWDK: the right sides are the gradients in blocks, on both sides."""
+    asked: dict[str, Any] = {"scale": BETA, "block_size": 2}
+    arrays = QUERY, KEY, VALUE, COTANGENT
+    ours = attnref.attention_gradients(
+        *arrays, bias=np.zeros((L, S)), grad_log_z=PARTITION_COTANGENT, **asked
+    )
+    theirs = attnref.torch.attention_gradients(
+        *map(torch.tensor, arrays), bias=torch.zeros_like(a), grad_log_z=ell, **asked
+    )
+    records = {
+        "query": (BWDQ, "ti"),
+        "key": (BWDK, "si"),
+        "value": (BWDV, "se"),
+        "bias": (BWDS, "ts"),
+    }
+    for name, (record, axes) in records.items():
+        rhs = record.statement.rhs
+        for found in (getattr(ours, name), getattr(theirs, name)):
+            assert max(_off(found, rhs, axes, KNOWN, rhs)) <= 1
 
 
 LAST = [

@@ -124,7 +124,7 @@ BWDV = Record(
     sources=(FLASH, FLASH_2),
     date="2026-11-30",
     remark="For all keys together: the transpose of the weights, times the cotangent.",
-    code=("attnref.torch.attention",),
+    code=("attnref.attention_gradients",),
 )
 
 gain = difference(_dot(query, v[key, c]), _dot(query, y[query, c]))
@@ -203,6 +203,6 @@ BWDS = Record(
         "Both dot products are of the row: $\\langle g_t, y_t\\rangle$ is computed once a query. A "
         "bias is added to the scores and takes the same gradient."
     ),
-    code=("attnref.torch.attention",),
+    code=("attnref.attention_gradients",),
 )
 RECORDS = (BWDV, BWDS)

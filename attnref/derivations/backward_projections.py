@@ -91,7 +91,7 @@ BWDQ = Record(
         "The loss is linear in the scores here, as in BWDS it is linear in the outputs: its slopes "
         "are all that reaches a gradient. So with any softmax, mask, bias or sink it is the same."
     ),
-    code=("attnref.torch.attention",),
+    code=("attnref.attention_gradients",),
 )
 
 BWDK = Record(
@@ -135,7 +135,7 @@ BWDK = Record(
     sources=(FLASH, FLASH_2),
     date="2026-11-30",
     remark=BWDQ.remark,
-    code=("attnref.torch.attention",),
+    code=("attnref.attention_gradients",),
 )
 
 RECORDS = (BWDQ, BWDK)

@@ -87,7 +87,7 @@ BWDR = Record(
     sources=(FLASH,),
     date="2026-11-30",
     uses=(PSUM, BWDS),
-    code=("attnref.torch.attention",),
+    code=("attnref.attention_gradients",),
 )
 
 RECORDS = (BWDR,)

@@ -87,6 +87,7 @@ MBLK = Record(
     date="2026-11-30",
     uses=(MSHF,),
     remark="With MASS the same holds for any number of blocks, in any order of merging.",
+    code=("attnref.partial_attention", "attnref.merge"),
 )
 
 RECORDS = (MBLK,)

@@ -107,6 +107,7 @@ MSHF = Record(
     sources=(ONLINE,),
     date="2026-11-30",
     remark="Only the sum below need be positive: one of the two states may be empty.",
+    code=("attnref.merge",),
 )
 
 RECORDS = (MSHF,)

@@ -76,6 +76,7 @@ MCOM = Record(
     sources=(ONLINE,),
     date="2026-11-30",
     remark="The two merged states may have different reference exponents.",
+    code=("attnref.merge",),
 )
 
 MASS = Record(
@@ -134,6 +135,7 @@ MASS = Record(
         "So blocks may be merged in a chain, as in streaming, in a tree, as in split decoding, or "
         "around a ring of machines."
     ),
+    code=("attnref.merge",),
 )
 
 MIDN = Record(
@@ -178,6 +180,7 @@ MIDN = Record(
         "The exponent of the empty state is finite here. Where it is −∞, as the maximum over "
         "nothing, the factor has to be defined as 0: −∞ − (−∞) has no value, and empty states meet."
     ),
+    code=("attnref.Partial", "attnref.merge"),
 )
 
 RECORDS = (MCOM, MASS, MIDN)

@@ -131,7 +131,7 @@ ONLN = Record(
         Source("Dao 2023, arXiv:2307.08691", "algorithm 1", False),
     ),
     date="2026-11-30",
-    code=("attnref.log_partition", "attnref.attention"),
+    code=("attnref.streaming_attention",),
     remark=(
         "A block of one key has its score for the exponent, $Z = 1$ and $N = v$: key after key is "
         "a case of this. For a block of more keys MBLK says what its sums are. The output is the "

@@ -95,7 +95,7 @@ GQAG = Record(
         "The values follow the same rule with BWDV. Query head h reads head h // G of the keys, "
         "counted from 0: a group is $G$ heads in a row."
     ),
-    code=("attnref.torch.attention",),
+    code=("attnref.attention_gradients",),
 )
 
 RECORDS = (GQAG,)

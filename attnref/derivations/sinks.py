@@ -177,6 +177,7 @@ MSNK = Record(
     date="2026-11-30",
     uses=(MSHF,),
     remark="Merging is commutative and associative: which split takes the sink does not matter.",
+    code=("attnref.partial_attention", "attnref.merge"),
 )
 
 RECORDS = (SINK, MSNK)

@@ -6,9 +6,15 @@ from collections.abc import Iterable
 PAGES = {
     "attnref.masks.": "masks",
     "attnref.testing.": "testing",
+    "attnref.torch.distributed.": "torch-distributed",
     "attnref.torch.masks.": "torch-masks",
     "attnref.torch.": "torch",
     "attnref.make_array": "inspection",
+    "attnref.Partial": "merging",
+    "attnref.merge": "merging",
+    "attnref.partial_attention": "merging",
+    "attnref.attention_gradients": "blocks",
+    "attnref.streaming_attention": "blocks",
     "attnref.": "attention",
 }
 
