@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
@@ -12,10 +13,12 @@ from torch.autograd.function import once_differentiable
 
 from attnref._rules import Rule
 from attnref.torch import _backward, _blocks
-from attnref.torch._blocks import Call
+from attnref.torch._blocks import ARRAYS, Call
 from attnref.torch._forward import State, average, joined, state
 from attnref.torch._gradients import folded
 from attnref.torch.distributed._ranks import Checked, Ranks
+
+Found = TypeVar("Found")
 
 
 def ring_attention(
@@ -37,7 +40,8 @@ def ring_attention(
 
     Every rank calls it with its own queries, keys and values, as many as it has. The keys and
     values go round, each rank passing on what it got, so that no rank holds more than two shards of
-    them; backward they go round once more, with their gradients. Keys count in the order of ranks.
+    them beside its own; backward they go round once more, with their gradients. Keys count in the
+    order of ranks. The loss of a rank is that of its own rows, and gradients are those of the sum.
 
     Arguments:
         query_shard: the queries of this rank, (…, L_r, d_k), floating.
@@ -142,16 +146,25 @@ class _Ring:
         stop = list(accumulate(self.sizes))[rank]
         return slice(stop - self.sizes[rank], stop)
 
-    def rounds(self, key: Tensor, value: Tensor) -> Iterator[tuple[int, Tensor, Tensor]]:
-        """Yield whose keys are here, and them; the next ones are on their way meanwhile."""
+    def rounds(
+        self, key: Tensor, value: Tensor, visit: Callable[[int, Tensor, Tensor], Found]
+    ) -> Iterator[tuple[int, Found]]:
+        """Yield what a visit to the keys of each rank finds; the next are on their way then."""
         for step in range(self.ranks.size):
             rank = (self.ranks.rank - step) % self.ranks.size
             last = step == self.ranks.size - 1
             moving = [] if last else [key.contiguous(), value.contiguous()]
             coming, wait = self._pass_on(rank, moving, 0)
-            yield rank, key, value
+            found = visit(rank, key, value)
             wait()
             key, value = coming or (key, value)
+            yield rank, found
+
+    def add(self, rank: int, sums: dict[str, Tensor], found: dict[str, Tensor]) -> None:
+        """Add to the gradients what the keys of a rank have found."""
+        for name, gradient in found.items():
+            total = part(sums[name], self.columns(rank)) if name == "bias" else sums[name]
+            total += gradient
 
     def pass_on(self, rank: int, gradients: list[Tensor]) -> list[Tensor]:
         """Send the gradients of the keys of a rank after them; return those of the keys to come."""
@@ -172,38 +185,38 @@ class _Ringed(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, ring: _Ring, *arrays: Tensor | None) -> Tensor:
-        query, key, value, bias, sink = arrays
+        query, key, value, *options = arrays
         assert query is not None
         assert key is not None
         assert value is not None
-        total: State | None = None
-        for rank, k, v in ring.rounds(key, value):
-            found = state(ring.call(rank, query, k, v, bias, sink))
-            total = found if total is None else joined(total, found)
-        assert total is not None
-        ctx.save_for_backward(*total, *arrays)
+
+        def visit(rank: int, k: Tensor, v: Tensor) -> State:
+            return state(ring.call(rank, query, k, v, *options))
+
+        m, z, n = reduce(joined, (found for _, found in ring.rounds(key, value, visit)))
+        ctx.save_for_backward(m, z, n, *arrays)
         ctx.ring = ring
-        return average(total[2], total[1]).to(query.dtype)
+        return average(n, z).to(query.dtype)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
-        m, z, n, query, key, value, bias, sink = ctx.saved_tensors
+        m, z, n, *arrays = ctx.saved_tensors
+        query, key, value, *options = arrays
         ring: _Ring = ctx.ring
-        arrays = query, key, value, bias, sink
-        dq, dk, dv = (torch.zeros_like(x, dtype=m.dtype) for x in (query, key, value))
-        db = None if bias is None else torch.zeros_like(bias, dtype=m.dtype)
-        dsink = None
-        for rank, k, v in ring.rounds(key, value):
-            call = ring.call(rank, query, k, v, bias, sink)
+
+        def visit(rank: int, k: Tensor, v: Tensor) -> dict[str, Tensor]:
+            call = ring.call(rank, query, k, v, *options)
             found = _backward.gradients(call, (m, z, n), g, torch.zeros_like(z))
-            dq += found["query"]
-            if db is not None:
-                part(db, ring.columns(rank)).add_(found["bias"])
-            dsink = found.get("sink", dsink)
-            dk, dv = dk + folded(found["key"], k), dv + folded(found["value"], v)
-            dk, dv = ring.pass_on(rank, [dk, dv])
-        return None, *_backward.as_given((dq, dk, dv, db, dsink), arrays)
+            return found | {"key": folded(found["key"], k), "value": folded(found["value"], v)}
+
+        given = {name: x for name, x in zip(ARRAYS, arrays, strict=True) if x is not None}
+        sums = {name: torch.zeros_like(x, dtype=m.dtype) for name, x in given.items()}
+        for rank, found in ring.rounds(key, value, visit):
+            ring.add(rank, sums, found)
+            moved = ring.pass_on(rank, [sums["key"], sums["value"]])
+            sums["key"], sums["value"] = moved
+        return None, *_backward.as_given(map(sums.get, ARRAYS), arrays)
 
 
 def part(array: Tensor, columns: slice) -> Tensor:

@@ -34,7 +34,8 @@ def sharded_attention(
 
     Every rank calls it with the same query and with its own keys, as many as it has, none among
     them. Exchanged are m and (z, n), and backward the gradient of the query; the loss must be the
-    same on every rank, as the output is. Gradients of a key and value shard stay on their rank.
+    same on every rank, as the output is. Then what lies before the query has its whole gradient on
+    every rank, and what lies before the keys the part of its shard.
 
     Arguments:
         query: q, (…, L, d_k), floating, the same on every rank.
