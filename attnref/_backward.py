@@ -18,33 +18,33 @@ from attnref._typing import Floats, Mask
 
 
 class Asked(NamedTuple):
-    """What is known of some queries: g_t / z_t and δ_t / z_t, with m_t and z_t."""
+    """What some queries ask of every key: g_t / z_t and δ_t / z_t, with m_t.
+
+    Values below the size that is safe make no ⟨g_t, v_s⟩ infinite; none is where one of these is.
+    """
 
     rows: range
     m: Floats
-    z: Floats
     g: Floats
     delta: Floats
-
-    @property
-    def tame(self) -> bool:
-        """Whether nothing is NaN or infinite."""
-        return all(np.isfinite(x).all() for x in (self.z, self.g, self.delta))
+    safe: float
 
 
 def asked(rows: range, m: Floats, z: Floats, n: Floats, g: Floats, gamma: Floats) -> Asked:
-    """Return what some queries ask of every key."""
+    """Return what some queries ask."""
     y = average(n, z)
     delta = np.where(g == 0, 0, g * y).sum(axis=-1) - gamma
-    shift = np.where(z == 0, 0, m)
-    return Asked(rows, shift, z, _quotient(g, z[:, np.newaxis]), _quotient(delta, z))
+    g, delta = _quotient(g, z[:, np.newaxis]), _quotient(delta, z)
+    finite = all(np.isfinite(x).all() for x in (z, g, delta))
+    most = abs(g).sum(axis=-1).max(initial=1)
+    return Asked(rows, np.where(z == 0, 0, m), g, delta, finite * np.finfo(g.dtype).max / 2 / most)
 
 
 def of_block(head: Head, queries: Asked, keys: range, here: Mask | None) -> tuple[Floats, Floats]:
     """Return dv of a block of keys and da, one column a query."""
     value, g = head.of(head.value, keys), queries.g
     a = head.scores(queries.rows, keys, here)
-    if not (queries.tame and np.isfinite(value).all()):
+    if not abs(value).max(initial=0) < queries.safe:
         return _of_wild_block(a, queries, value)
     e = np.exp(np.subtract(a, queries.m, out=a), out=a)
     da = value @ g.T

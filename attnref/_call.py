@@ -63,7 +63,7 @@ class Call:
     def part(self, array: Any, place: Place, tail: int = 2) -> Any:
         """Return what the head in a place reads of an array: it may share it with others."""
         front = array.shape[: max(array.ndim - tail, 0)]
-        return array[self._own(place, front)]
+        return array[(*self._own(place, front), ...)]  # ...: a view, also of no axes
 
     def families(self, *fronts: tuple[int, ...]) -> list[list[Place]]:
         """Return the heads in groups of which no two share a part of arrays with these axes."""
@@ -104,15 +104,21 @@ def checked(
     if isinstance(mask, Rule):
         _shapes.rule_fits(mask, shape)
     _entry.options_fit(shape, mask=None if isinstance(mask, Rule) else mask, bias=bias, sink=sink)
+    cap, holds = _checks.softcap(softcap), np.finfo(np.result_type(query.dtype, np.float32))
     return Call(
-        query,
-        key,
-        value,
+        np.asarray(query),
+        np.asarray(key),
+        np.asarray(value),
         Rule(shape[-2], shape[-1]) if mask is None else mask,
-        bias,
-        None if sink is None else _entry.wide(sink),
+        None if bias is None else np.asarray(bias),
+        None if sink is None else _clipped(_entry.wide(sink), holds),
         _checks.scale(scale, query),
-        _checks.softcap(softcap),
+        None if cap is None else float(np.clip(cap, holds.tiny, holds.max)),
         None if block_size is None else _integers.count("block_size", block_size),
         shape,
     )
+
+
+def _clipped(sink: Floats, holds: np.finfo[np.floating]) -> Floats:
+    """Return a sink that the dtype of the work holds; what is infinite stays so."""
+    return np.where(np.isinf(sink), sink, np.clip(sink, -holds.max, holds.max))

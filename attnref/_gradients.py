@@ -33,6 +33,7 @@ class Gradients(NamedTuple):
     sink: Floats | None = None
 
 
+@decided
 def attention_gradients(
     query: Floats,
     key: Floats,
@@ -137,7 +138,7 @@ class _Pass:
         """Return a part of the state that was given; where m is rounded, z and n make up for it."""
         assert self.state is not None
         m, z, n = (wide(x)[place][part] for x in (self.state.m, self.state.z, self.state.n))
-        rounded = m.astype(self.call.work)
+        rounded = np.where(z == 0, 0, m + np.log(z)).astype(self.call.work)
         share = np.where(z == 0, 0, np.exp(m - rounded))
         return rounded, *(x.astype(rounded.dtype) for x in (share * z, share[:, np.newaxis] * n))
 

@@ -163,11 +163,11 @@ class Rule:
             return NotImplemented
         _shapes.same(self, other)
         rules = self, other
-        asked = [rule.visible for rule in rules if rule.visible is not None]
+        asked = [rule._asked for rule in rules if rule.visible is not None]
         return type(self)(
             self.L,
             self.S,
-            (lambda i, j: asked[0](i, j) & asked[-1](i, j)) if asked else None,
+            (lambda i, j: reduce(and_, [seen(i, j) for seen in asked])) if asked else None,
             first=max((r.first for r in rules if r.first is not None), default=None),
             last=min((r.last for r in rules if r.last is not None), default=None),
         )
@@ -180,9 +180,7 @@ class Rule:
         if self.visible is not None or not seen:
             seen.append((i >= 0) & (j >= 0))
         if self.visible is not None:
-            asked = self.visible(i, j)
-            _shapes.answer(asked, tuple(seen[-1].shape))
-            seen.append(asked)
+            seen.append(self._asked(i, j))
         return reduce(and_, seen)
 
     def spans(self, rows: range) -> list[tuple[range, bool]]:
@@ -195,6 +193,12 @@ class Rule:
         inside = range(whole, end), self.visible is None
         spans = [(range(start, whole), False), inside, (range(end, stop), False)]
         return [(keys, all_see) for keys, all_see in spans if keys]
+
+    def _asked(self, i: Any, j: Any) -> Any:
+        assert self.visible is not None
+        asked = self.visible(i, j)
+        _shapes.answer(asked, tuple((i + j).shape))
+        return asked
 
     def _band(self) -> tuple[int, int]:
         first = -self.L if self.first is None else self.first

@@ -67,7 +67,7 @@ def streaming_attention(
     array([[20.]])
     """
     call = _call.checked(query, key, value, mask, bias, scale, softcap, sink, block_size)
-    output = np.empty((*call.shape[:-1], value.shape[-1]), query.dtype.newbyteorder("="))
+    output = np.empty((*call.shape[:-1], value.shape[-1]), query.dtype)
     tasks = [(place, rows) for place in call.places() for rows in call.rows()]
     _workers.over(partial(_write, call, output), tasks)
     return output

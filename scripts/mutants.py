@@ -1,12 +1,25 @@
 """Mistakes that one could make in the reference: the file, what stands there, and the mistake."""
 
 SOFTMAX, HALL, DROP_IN = "attnref/_softmax.py", "attnref/_attention.py", "attnref/_drop_in.py"
-MASKS, CHECKS, SHAPES = "attnref/masks.py", "attnref/_checks.py", "attnref/_shapes.py"
+MASKS, ALIBI = "attnref/masks/_boolean.py", "attnref/masks/_alibi.py"
+CHECKS, SHAPES = "attnref/_checks.py", "attnref/_shapes.py"
 INTEGERS, LOOPS, BOUND = "attnref/_integers.py", "attnref/_expanded.py", "attnref/testing/_bound.py"
 T_HALL, T_ROW, T_DROP_IN = (
     f"attnref/torch/{room}.py" for room in ("_attention", "_softmax", "_drop_in")
 )
 PARTIAL, T_PARTIAL = "attnref/_partial.py", "attnref/torch/_partial.py"
+RULES, HEADS, CALL, WORKERS, STREAMING, BACKWARD, GRADIENTS = (
+    f"attnref/{room}.py"
+    for room in (
+        "_rules",
+        "_heads",
+        "_call",
+        "_workers",
+        "_streaming",
+        "_backward",
+        "_gradients",
+    )
+)
 T_GUARDED, T_ALIBI = "attnref/torch/_guarded.py", "attnref/torch/masks/_alibi.py"
 
 MUTANTS: dict[str, tuple[str, str, str]] = {
@@ -181,15 +194,15 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
         "labels[:, np.newaxis] == labels",
         "labels[:, np.newaxis] >= labels",
     ),
-    "ALiBi favours what is far": (MASKS, "slopes * (0 - distance)", "slopes * distance"),
-    "ALiBi starts at slope 1": (MASKS, "for h in range(1, n + 1)]", "for h in range(n)]"),
+    "ALiBi favours what is far": (ALIBI, "slopes * (0 - distance)", "slopes * distance"),
+    "ALiBi starts at slope 1": (ALIBI, "for h in range(1, n + 1)]", "for h in range(n)]"),
     "ALiBi by one sequence": (
-        MASKS,
+        ALIBI,
         "return _geometric(whole) + _geometric(2 * whole)[::2][: num_heads - whole]",
         "return _geometric(num_heads)",
     ),
     "ALiBi ignores the cache": (
-        MASKS,
+        ALIBI,
         "places = first + np.arange",
         "places = 0 * first + np.arange",
     ),
@@ -369,5 +382,187 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
         T_PARTIAL,
         "share = (_exponent(state) - common)",
         "share = (_exponent(state).detach() - common)",
+    ),
+    # rules
+    "rule without its first key": (RULES, "[i + self.first <= j]", "[i + self.first < j]"),
+    "rule without its last key": (
+        RULES,
+        "seen.append(j <= i + self.last)",
+        "seen.append(j < i + self.last)",
+    ),
+    "rule: whole from a key too early": (
+        RULES,
+        "max(rows.stop - 1 + first, start)",
+        "max(rows.stop - 2 + first, start)",
+    ),
+    "rule: whole to a key too late": (
+        RULES,
+        "max(rows.start + 1 + last, whole)",
+        "max(rows.start + 2 + last, whole)",
+    ),
+    "rule: no key beyond the first query's": (
+        RULES,
+        "max(rows.stop + last, start)",
+        "max(rows.start + 1 + last, start)",
+    ),
+    "rule: a function is not asked inside the band": (
+        RULES,
+        "range(whole, end), self.visible is None",
+        "range(whole, end), True",
+    ),
+    "rules joined to the wider band": (RULES, "first=max((r.first", "first=min((r.first"),
+    "rules joined by a function where there is none": (
+        RULES,
+        "if asked else None,",
+        "if True else None,",
+    ),
+    "rule of a window without its offset": (
+        RULES,
+        "else int(offset) - int(left)",
+        "else -int(left)",
+    ),
+    "rule of a part asks for the first keys": (
+        RULES,
+        "visible(i, j + int(start))",
+        "visible(i, j)",
+    ),
+    # blocks
+    "blocks: the last key forgotten": (
+        HEADS,
+        "for start in span[::size]:",
+        "for start in span[: max(len(span) - 1, 1) : size]:",
+    ),
+    "blocks of all keys": (
+        HEADS,
+        "self.block_size or max(room // (self.work.itemsize * len(rows)), 1)",
+        "self.block_size or max(room, 1)",
+    ),
+    "blocks: the query scaled in its place": (
+        HEADS,
+        "scaled: Floats = self.scale * self.of(self.query, rows)",
+        "scaled = self.of(self.query, rows)\n        scaled *= self.scale",
+    ),
+    "blocks that some see taken for whole": (
+        HEADS,
+        "here is None or here.all() else here",
+        "here is None or here.any() else here",
+    ),
+    "blocks: a bias of −∞ is no mask": (
+        HEADS,
+        "_pairs(self.bias, rows, keys) != -np.inf",
+        "_pairs(self.bias, rows, keys) != np.inf",
+    ),
+    "blocks: what is absent counts in sums": (
+        HEADS,
+        "np.where(x_counts[:, [b]] & y_counts[[b]], x[:, [b]] * y[[b]], 0)",
+        "x[:, [b]] * y[[b]]",
+    ),
+    "blocks: heads tiled": (
+        CALL,
+        "tuple(i * size // n for i, size, n in axes)",
+        "tuple(i % size for i, size, n in axes)",
+    ),
+    "blocks: heads that share parted": (
+        CALL,
+        "math.lcm(sharing[axis], axes[axis] // size)",
+        "max(sharing[axis], axes[axis] // size)",
+    ),
+    "blocks: the last query forgotten": (
+        CALL,
+        "for t in range(0, L, QUERIES)]",
+        "for t in range(0, max(L - 1, 1), QUERIES)]",
+    ),
+    "blocks: work in half precision": (
+        CALL,
+        "np.result_type(self.query.dtype, np.float32)",
+        "self.query.dtype",
+    ),
+    "threads: BLAS not limited": (WORKERS, "limit(limits=1)", "limit(limits=2)"),
+    "threads: errors lost": (WORKERS, "list(pool.map(work, queue))", "pool.map(work, queue)"),
+    "threads: only one": (WORKERS, "else min(_threads(), len(queue))", "else 1"),
+    # streaming
+    "streaming: z not rescaled": (STREAMING, "z = share * z + np.ones", "z = z + np.ones"),
+    "streaming: n not rescaled": (STREAMING, "n = share[:, np.newaxis] * n +", "n = n +"),
+    "streaming: the block's own maximum": (
+        STREAMING,
+        "np.maximum(m, a.max(axis=0))",
+        "a.max(axis=0)",
+    ),
+    "streaming: no key so far makes NaN": (
+        STREAMING,
+        "np.where(larger == -np.inf, 0, larger)",
+        "larger",
+    ),
+    "streaming: sink rounded": (
+        STREAMING,
+        "np.where(sink == -np.inf, 0, np.exp(sink - m))",
+        "np.where(sink == -np.inf, 0, 1.0)",
+    ),
+    "streaming: masked values leak": (
+        STREAMING,
+        "counts = head.scores(rows, keys, here) != -np.inf",
+        "counts = np.ones_like(e, bool)",
+    ),
+    "streaming: empty rows make NaN": (
+        STREAMING,
+        "out=np.zeros_like(n), where=z[:, np.newaxis] != 0)",
+        "out=np.zeros_like(n))",
+    ),
+    # gradients
+    "gradients: log Z with the wrong sign": (
+        BACKWARD,
+        ".sum(axis=-1) - gamma",
+        ".sum(axis=-1) + gamma",
+    ),
+    "gradients: 0 asks for NaN": (BACKWARD, "np.where(g == 0, 0, g * y)", "(g * y)"),
+    "gradients: δ forgotten": (BACKWARD, "da -= queries.delta", "da -= 0"),
+    "gradients: weights from log Z": (
+        BACKWARD,
+        "shift = np.where(z == 0, 0, m)",
+        "shift = np.where(z == 0, 0, m + np.log(z)).astype(m.dtype)\n"
+        "    z = np.where(z > 0, 1, z).astype(m.dtype)",
+    ),
+    "gradients: slope of the cap not squared": (
+        BACKWARD,
+        "/ head.softcap) ** 2",
+        "/ head.softcap)",
+    ),
+    "gradients: sink as a key with a value": (BACKWARD, "-weight * delta", "weight * delta"),
+    "gradients: absent keys leak": (
+        BACKWARD,
+        "total(da, factor, da != 0,",
+        "total(da, factor, da == da,",
+    ),
+    "gradients: dq without the scale": (GRADIENTS, "head.scale * dq", "dq"),
+    "gradients: dk without the scale": (
+        GRADIENTS,
+        "head.scale * head.of(head.query, queries.rows)",
+        "head.of(head.query, queries.rows)",
+    ),
+    "gradients: bias under the cap": (
+        GRADIENTS,
+        '_add(sums["bias"], da.T, rows, keys)',
+        '_add(sums["bias"], da.T * (_backward.slope(head, rows, keys).T if head.softcap else 1), '
+        "rows, keys)",
+    ),
+    "gradients: a mean over what is repeated": (
+        GRADIENTS,
+        "block.sum(axis=ones, keepdims=True) if ones",
+        "block.mean(axis=ones, keepdims=True) if ones",
+    ),
+    "gradients: a state rounded": (
+        GRADIENTS,
+        "np.where(z == 0, 0, np.exp(m - rounded))",
+        "np.where(z == 0, 0, 1.0)",
+    ),
+    "gradients: a state not looked at": (
+        GRADIENTS,
+        "_streaming.state(head, rows) if self.state is None else",
+        "_streaming.state(head, rows) if True else",
+    ),
+    "gradients: added up in half precision": (
+        GRADIENTS,
+        "np.zeros(array.shape, call.work)",
+        "np.zeros(array.shape, call.query.dtype)",
     ),
 }

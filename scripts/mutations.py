@@ -26,6 +26,12 @@ NUMPY = (
     ["masks", "merging", "attention", "testing"],
     ["drop_in", "expanded"],
 )
+BLOCKS = (
+    ["rules", "streaming"],
+    ["gradients"],
+    ["checks"],
+)
+IN_BLOCKS = ("rules", "heads", "call", "workers", "streaming", "backward", "gradients")
 TORCH = (
     ["torch_attention", "torch", "torch_merging"],
     ["torch_drop_in", "torch_gradients"],
@@ -82,11 +88,17 @@ def _try(name: str, copy: Path) -> Outcome:
 
 
 def _first_failure(path: str, copy: Path) -> str | None:
-    for rooms in TORCH if "/torch/" in path else NUMPY:
+    for rooms in _rooms(path):
         failure = _failure([f"tests/test_{room}.py" for room in rooms], copy)
         if failure:
             return failure
     return None
+
+
+def _rooms(path: str) -> tuple[list[str], ...]:
+    if "/torch/" in path:
+        return TORCH
+    return BLOCKS if Path(path).stem.removeprefix("_") in IN_BLOCKS else NUMPY
 
 
 def _failure(files: list[str], copy: Path) -> str | None:

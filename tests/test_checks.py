@@ -13,14 +13,22 @@ import pytest
 from attnref import (
     Partial,
     _attention,
+    _backward,
+    _call,
     _checks,
     _drop_in,
     _expanded,
+    _gradients,
+    _heads,
     _integers,
     _partial,
+    _rules,
     _shapes,
     _softmax,
+    _streaming,
+    _workers,
     attention,
+    attention_gradients,
     attention_weights,
     expanded_attention,
     log_partition,
@@ -30,12 +38,15 @@ from attnref import (
     scaled_dot_product_attention,
     scores,
     softmax,
+    streaming_attention,
 )
+from attnref.masks import _alibi, _boolean
 from samples import D_K, D_V, B, H, L, S, normal, random_mask
 
 Call = Callable[[], object]
 
 q, k, v = normal(L, D_K), normal(S, D_K), normal(S, D_V)
+g = normal(L, D_V)
 FLOATS = re.escape("('float16', 'bfloat16', 'float32', 'float64')")
 
 
@@ -47,6 +58,8 @@ def of_kind(wrong: Any, **options: Any) -> dict[str, Call]:
         "attention": lambda: attention(wrong, k, v, **options),
         "expanded_attention": lambda: expanded_attention(wrong, k, v, **options),
         "partial_attention": lambda: partial_attention(wrong, k, v, **options),
+        "streaming_attention": lambda: streaming_attention(wrong, k, v, **options),
+        "attention_gradients": lambda: attention_gradients(wrong, k, v, g, **options),
     }
 
 
@@ -58,6 +71,8 @@ def of_key(wrong: Any) -> dict[str, Call]:
         "attention": lambda: attention(q, wrong, v),
         "expanded_attention": lambda: expanded_attention(q, wrong, v),
         "partial_attention": lambda: partial_attention(q, wrong, v),
+        "streaming_attention": lambda: streaming_attention(q, wrong, v),
+        "attention_gradients": lambda: attention_gradients(q, wrong, v, g),
     }
 
 
@@ -67,6 +82,8 @@ def of_value(wrong: Any) -> dict[str, Call]:
         "attention": lambda: attention(q, k, wrong),
         "expanded_attention": lambda: expanded_attention(q, k, wrong),
         "partial_attention": lambda: partial_attention(q, k, wrong),
+        "streaming_attention": lambda: streaming_attention(q, k, wrong),
+        "attention_gradients": lambda: attention_gradients(q, k, wrong, g),
     }
 
 
@@ -79,6 +96,8 @@ def of_mask(wrong: Any) -> dict[str, Call]:
         "attention": lambda: attention(q, k, v, mask=wrong),
         "expanded_attention": lambda: expanded_attention(q, k, v, mask=wrong),
         "partial_attention": lambda: partial_attention(q, k, v, mask=wrong),
+        "streaming_attention": lambda: streaming_attention(q, k, v, mask=wrong),
+        "attention_gradients": lambda: attention_gradients(q, k, v, g, mask=wrong),
     }
 
 
@@ -116,6 +135,8 @@ def of_heads(hq: int, hkv: int) -> dict[str, Call]:
         "attention": lambda: attention(many, few, v),
         "expanded_attention": lambda: expanded_attention(many, k, few),
         "partial_attention": lambda: partial_attention(many, few, v),
+        "streaming_attention": lambda: streaming_attention(many, k, few),
+        "attention_gradients": lambda: attention_gradients(many, few, v, g),
     }
 
 
@@ -131,13 +152,20 @@ def alibi(*sizes: Any, **options: Any) -> dict[str, Call]:
 
 
 def causal(*sizes: Any, **options: Any) -> dict[str, Call]:
-    """Return the call of the causal mask."""
-    return {"causal": lambda: masks.causal(*sizes, **options)}
+    """Return the calls that make a causal mask."""
+    return {
+        "causal": lambda: masks.causal(*sizes, **options),
+        "rule": lambda: masks.Rule.causal(*sizes, **options),
+    }
 
 
 def window(*sizes: Any, left: Any = 1, right: Any = 1, **options: Any) -> dict[str, Call]:
-    """Return the call of the window."""
-    return {"window": lambda: masks.window(*sizes, left=left, right=right, **options)}
+    """Return the calls that make a window."""
+    options = {"left": left, "right": right, **options}
+    return {
+        "window": lambda: masks.window(*sizes, **options),
+        "rule": lambda: masks.Rule.window(*sizes, **options),
+    }
 
 
 def of_integers(wrong: Any) -> dict[str, Call]:
@@ -473,6 +501,8 @@ WRONG: dict[str, tuple[dict[str, Call], type[Exception], str]] = {
             "attention_weights": lambda: attention_weights(q[:, :0], k[:, :0]),
             "attention": lambda: attention(q[:, :0], k[:, :0], v),
             "expanded_attention": lambda: expanded_attention(q[:, :0], k[:, :0], v),
+            "streaming_attention": lambda: streaming_attention(q[:, :0], k[:, :0], v),
+            "attention_gradients": lambda: attention_gradients(q[:, :0], k[:, :0], v, g),
         },
         ValueError,
         rf"^query has d_k = 0, where 1/√d_k is undefined: give scale \(query \({L}, 0\)\)$",
@@ -745,6 +775,178 @@ WRONG |= {
         r"^a, b must share one shape \(…, L, d_v\): a \(5, 13\), b \(5, 12\)$",
     ),
 }
+
+
+def rule(*given: Any, **options: Any) -> dict[str, Call]:
+    """Return the call that makes a rule."""
+    return {"rule": lambda: masks.Rule(*given, **options)}
+
+
+def parted(start: Any, stop: Any) -> dict[str, Call]:
+    """Return the call that takes a part of a rule."""
+    return {"part": lambda: masks.Rule(L, S).part(start, stop)}
+
+
+def joined(rows: int, columns: int) -> dict[str, Call]:
+    """Return the calls that join a rule with one of other sizes."""
+    own, other = masks.Rule(L, S), masks.Rule(rows, columns)
+    return {"left": lambda: own & other, "right": lambda: other & own}
+
+
+def in_blocks(*given: Any, **options: Any) -> dict[str, Call]:
+    """Return the calls that work in blocks, with options that both take."""
+    query = given[0] if given else q
+    return {
+        "streaming_attention": lambda: streaming_attention(query, k, v, **options),
+        "attention_gradients": lambda: attention_gradients(query, k, v, g, **options),
+    }
+
+
+def answering(answer: Any) -> dict[str, Call]:
+    """Return the calls under a rule whose function answers so."""
+    return in_blocks(mask=masks.Rule(L, S, lambda i, j: answer))
+
+
+def asking(grad_output: Any = g, **options: Any) -> dict[str, Call]:
+    """Return the call with gradients or a state that are wrong."""
+    return {"gradients": lambda: attention_gradients(q, k, v, grad_output, **options)}
+
+
+WRONG |= {
+    # rules
+    "visible a mask": (
+        rule(L, S, random_mask(L, S)),
+        TypeError,
+        r"^visible must be a function or None, not ndarray$",
+    ),
+    "first a float": (rule(L, S, first=0.0), TypeError, r"^first must be an integer, not float$"),
+    "last True": (rule(L, S, last=True), TypeError, r"^last must be an integer, not bool$"),
+    "last a list": (rule(L, S, last=[1]), TypeError, r"^last must be an integer, not list$"),
+    "rule L a float": (rule(5.0, S), TypeError, r"^L must be an integer, not float$"),
+    "rule S negative": (rule(L, -1), ValueError, r"^S must not be negative: -1$"),
+    "rule S negative in a band": (
+        rule(L, -1, first=0),
+        ValueError,
+        r"^S must not be negative: -1$",
+    ),
+    "part from a float": (parted(0.0, S), TypeError, r"^start must be an integer, not float$"),
+    "part to None": (parted(0, None), TypeError, r"^stop must be an integer, not NoneType$"),
+    "part beyond the keys": (
+        parted(2, S + 1),
+        ValueError,
+        rf"^start and stop must be in order, from 0 to S: 2, {S + 1}, S {S}$",
+    ),
+    "part backwards": (parted(3, 2), ValueError, r"^start and stop must be in order, .*: 3, 2, S"),
+    "part from the end": (parted(-1, 2), ValueError, r"in order, from 0 to S: -1, 2, S "),
+    "rules of other queries": (
+        joined(S, S),
+        ValueError,
+        r"^rules joined by & must have one size \(L, S\): \(\d, 7\) and \(\d, 7\)$",
+    ),
+    "rules of other keys": (
+        {"rule": joined(L, L)["left"]},
+        ValueError,
+        rf"^rules joined by & must have one size \(L, S\): \({L}, {S}\) and \({L}, {L}\)$",
+    ),
+    "rule transposed": (
+        in_blocks(mask=masks.Rule(S, L)),
+        ValueError,
+        rf"^mask must be a rule for the L queries and S keys of the scores \(…, L, S\): "
+        rf"rule \({S}, {L}\), scores \({L}, {S}\)$",
+    ),
+    "rule of one query": (
+        in_blocks(normal(B, L, D_K), mask=masks.Rule(1, S)),
+        ValueError,
+        rf"^mask must be a rule .*: rule \(1, {S}\), scores \({B}, {L}, {S}\)$",
+    ),
+    "visible answers True": (
+        answering(True),
+        TypeError,
+        r"^visible\(i, j\) must return an array of booleans, not bool$",
+    ),
+    "visible answers integers": (
+        answering(np.ones((L, S), dtype="int64")),
+        TypeError,
+        r"^visible\(i, j\) must return an array of booleans, not int64$",
+    ),
+    "visible answers transposed": (
+        answering(random_mask(S, L)),
+        ValueError,
+        rf"^visible\(i, j\) must broadcast to the block \(queries, keys\): "
+        rf"visible\(i, j\) \({S}, {L}\), block \({L}, {S}\)$",
+    ),
+    # blocks
+    "block_size 0": (in_blocks(block_size=0), ValueError, r"^block_size must be at least 1: 0$"),
+    "block_size negative": (
+        in_blocks(block_size=np.int8(-1)),
+        ValueError,
+        r"^block_size must be at least 1: -1$",
+    ),
+    "block_size a float": (
+        in_blocks(block_size=2.0),
+        TypeError,
+        r"^block_size must be an integer, not float$",
+    ),
+    "block_size True": (
+        in_blocks(block_size=True),
+        TypeError,
+        r"^block_size must be an integer, not bool$",
+    ),
+    # gradients
+    "grad_output a list": (
+        asking([[1.0]]),
+        TypeError,
+        r"^grad_output must be a numpy\.ndarray, not builtins\.list$",
+    ),
+    "grad_output of another dtype": (
+        asking(g.astype("float32")),
+        TypeError,
+        r"^query, grad_output must share one dtype: query float64, grad_output float32$",
+    ),
+    "grad_output transposed": (
+        asking(g.T),
+        ValueError,
+        rf"^grad_output must broadcast to the output \(…, L, d_v\): "
+        rf"grad_output \({D_V}, {L}\), output \({L}, {D_V}\)$",
+    ),
+    "grad_output with an axis too many": (
+        asking(normal(B, L, D_V)),
+        ValueError,
+        rf"^grad_output must broadcast to .*: grad_output \({B}, {L}, {D_V}\), output ",
+    ),
+    "grad_log_z a number": (
+        asking(grad_log_z=1.0),
+        TypeError,
+        r"^grad_log_z must be a numpy\.ndarray, not builtins\.float$",
+    ),
+    "grad_log_z of another dtype": (
+        asking(grad_log_z=normal(L, dtype="float16")),
+        TypeError,
+        r"^query, grad_log_z must share one dtype: query float64, grad_log_z float16$",
+    ),
+    "grad_log_z of the outputs": (
+        asking(grad_log_z=g),
+        ValueError,
+        rf"^grad_log_z must broadcast to the rows \(…, L\): "
+        rf"grad_log_z \({L}, {D_V}\), rows \({L},\)$",
+    ),
+    "state an array": (
+        asking(state=STATE.n),
+        TypeError,
+        r"^state must be a Partial or None, not ndarray$",
+    ),
+    "state of other values": (
+        asking(state=Partial(STATE.m, STATE.z, STATE.n[:, 1:])),
+        ValueError,
+        r"^state must be that of the queries, with n of the output's shape \(…, L, d_v\): "
+        rf"n \({L}, {D_V - 1}\), output \({L}, {D_V}\)$",
+    ),
+    "state that would broadcast": (
+        asking(state=Partial(STATE.m[:1], STATE.z[:1], STATE.n[:1])),
+        ValueError,
+        rf"^state must be that of the queries.*: n \(1, {D_V}\), output \({L}, {D_V}\)$",
+    ),
+}
 CALLS = [
     pytest.param(call, error, says, id=f"{what}-{name}")
     for what, (calls, error, says) in WRONG.items()
@@ -790,9 +992,26 @@ def test_checks_leave_no_raise_unread() -> None:
     assert reached == {(str(rule.__file__), line) for rule in RULES for line in raises(rule)}
 
 
-@pytest.mark.parametrize(
-    "module", [_attention, _drop_in, _expanded, _partial, _softmax, masks], ids=lambda m: m.__name__
+SILENT = (
+    _attention,
+    _backward,
+    _call,
+    _drop_in,
+    _expanded,
+    _gradients,
+    _heads,
+    _partial,
+    _rules,
+    _softmax,
+    _streaming,
+    _workers,
+    masks,
+    _alibi,
+    _boolean,
 )
+
+
+@pytest.mark.parametrize("module", SILENT, ids=lambda m: m.__name__)
 def test_checks_are_the_only_place_that_raises(module: types.ModuleType) -> None:
     """What may not enter is said in one place, for every function and both array libraries."""
     assert raises(module) == set()
