@@ -14,18 +14,21 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from attnref.torch._blocks import ARRAYS, Call, everywhere, total
+from attnref.torch._blocks import ARRAYS, Call, everywhere, largest, total
 from attnref.torch._forward import State, average
 
 
 class _Asked(NamedTuple):
-    """What is known of some queries: g_t / z_t and δ_t / z_t, with m_t."""
+    """What some queries ask of every key: g_t / z_t and δ_t / z_t, with m_t.
+
+    Values below the size that is safe make no ⟨g_t, v_s⟩ infinite; none is where one of these is.
+    """
 
     rows: range
     m: Tensor
     g: Tensor
     delta: Tensor
-    tame: bool
+    safe: float
 
 
 def gradients(call: Call, state: State, g: Tensor, gamma: Tensor) -> dict[str, Tensor]:
@@ -53,8 +56,9 @@ def _asked(rows: range, state: State, g: Tensor, gamma: Tensor) -> _Asked:
     products = (g * average(n, z)).masked_fill(g == 0, 0.0)
     delta = products.sum(dim=-1) - gamma
     g, delta = _quotient(g, z.unsqueeze(-1)), _quotient(delta, z)
-    tame = all(bool(x.isfinite().all()) for x in (z, g, delta))
-    return _Asked(rows, m.masked_fill(z == 0, 0.0), g, delta, tame)
+    finite = all(bool(x.isfinite().all()) for x in (z, g, delta))
+    safe = finite * torch.finfo(g.dtype).max / 2 / max(largest(g.abs().sum(dim=-1)), 1.0)
+    return _Asked(rows, m.masked_fill(z == 0, 0.0), g, delta, safe)
 
 
 def _add_rows(call: Call, queries: _Asked, sums: dict[str, Tensor]) -> None:
@@ -83,7 +87,7 @@ def _of_block(
     value, g = call.of(call.value, keys), queries.g
     a = call.scores(queries.rows, keys, here)
     e = (a - queries.m.unsqueeze(-1)).exp()
-    if queries.tame and bool(value.isfinite().all()):
+    if largest(value.abs()) < queries.safe:
         return e.mT @ g, e * (g @ value.mT - queries.delta.unsqueeze(-1))
     seen, asked = a != -torch.inf, g != 0
     e = e.masked_fill(~seen, 0.0)

@@ -117,18 +117,25 @@ def checked(
     shape = _shapes.attention_shape(query, key, value)
     _entry.fit(shape, sink=sink)
     require_pairs(query, shape, mask, bias)
+    cap = _checks.softcap(softcap)
+    holds = torch.finfo(torch.promote_types(query.dtype, torch.float32))
     return Call(
         query,
         for_each_head(query, key),
         for_each_head(query, value),
         Rule(shape[-2], shape[-1]) if mask is None else mask,
         bias,
-        None if sink is None else _entry.tensor_of(sink, like=query),
+        None if sink is None else _clipped(_entry.tensor_of(sink, like=query), holds.max),
         _checks.scale(scale, query),
-        _checks.softcap(softcap),
+        None if cap is None else min(max(cap, holds.tiny), holds.max),
         None if block_size is None else _integers.count("block_size", block_size),
         shape,
     )
+
+
+def _clipped(sink: Tensor, size: float) -> Tensor:
+    """Return a sink that the dtype of the work holds; what is infinite stays so."""
+    return torch.where(sink.isinf(), sink, sink.clamp(-size, size))
 
 
 def require_pairs(
@@ -155,6 +162,11 @@ def total(x: Tensor, y: Tensor, counts: Callable[[], tuple[Tensor, Tensor]]) -> 
         counted = x_counts[..., :, b, None] & y_counts[..., b, None, :]
         result = result + term.masked_fill(~counted, 0.0)
     return result
+
+
+def largest(x: Tensor) -> float:
+    """Return the largest number of a tensor, 0 if it has none; NaN is the largest of all."""
+    return float(x.amax()) if x.numel() else 0.0
 
 
 def everywhere(x: Tensor) -> Tensor:

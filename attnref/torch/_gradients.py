@@ -100,9 +100,10 @@ def attention_gradients(
 
 def _known(state: Partial, work: torch.dtype) -> State:
     """Return a state that was given; where its m is rounded, z and n make up for it."""
-    m = state.m.to(work)
-    share = (state.m.double() - m.double()).exp().masked_fill(state.z == 0, 0.0)
-    return m, (share * state.z).to(work), (share.unsqueeze(-1) * state.n).to(work)
+    none, m = state.z == 0, state.m.double()
+    rounded = (m + state.z.double().log()).masked_fill(none, 0.0).to(work)
+    share = (m - rounded.double()).exp().masked_fill(none, 0.0)
+    return rounded, (share * state.z).to(work), (share.unsqueeze(-1) * state.n).to(work)
 
 
 def folded(gradient: Tensor, source: Tensor) -> Tensor:

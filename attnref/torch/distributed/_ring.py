@@ -1,10 +1,7 @@
 """Keys and queries split over ranks: the keys go round until every query has seen them all."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import accumulate
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -17,8 +14,7 @@ from attnref.torch._blocks import ARRAYS, Call
 from attnref.torch._forward import State, average, joined, state
 from attnref.torch._gradients import folded
 from attnref.torch.distributed._ranks import Checked, Ranks
-
-Found = TypeVar("Found")
+from attnref.torch.distributed._rounds import Ring
 
 
 def ring_attention(
@@ -89,7 +85,7 @@ def ring_attention(
         return Checked(None, {})
 
     ranks.agree(check_pairs)
-    ring = _Ring(ranks, sizes, mask, scale, softcap, block_size)
+    ring = Ring(ranks, sizes, mask, scale, softcap, block_size)
     arrays = query_shard, key_shard, value_shard, bias, call.sink
     output: Tensor = _Ringed.apply(ring, *arrays)  # type: ignore[no-untyped-call]  # Torch leaves it untyped
     return output
@@ -109,82 +105,11 @@ def _words(call: Call, key: Tensor, value: Tensor) -> dict[str, object]:
     }
 
 
-@dataclass(frozen=True)
-class _Ring:
-    """The options of a call, and how many keys each rank has."""
-
-    ranks: Ranks
-    sizes: list[int]
-    mask: Tensor | Rule | None
-    scale: float | None
-    softcap: float | None
-    block_size: int | None
-
-    def call(
-        self,
-        rank: int,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        bias: Tensor | None,
-        sink: Tensor | None,
-    ) -> Call:
-        """Return the call of this rank's queries and of the keys of another; a sink counts once."""
-        columns = self.columns(rank)
-        mask = self.mask
-        if isinstance(mask, Rule):
-            mask = mask.part(columns.start, columns.stop)
-        elif mask is not None:
-            mask = part(mask, columns)
-        own = None if bias is None else part(bias, columns)
-        options = mask, own, self.scale, self.softcap, None, self.block_size
-        call = _blocks.checked(query, key, value, *options)
-        return replace(call, sink=sink if rank == self.ranks.rank else None)
-
-    def columns(self, rank: int) -> slice:
-        """Return where the keys of a rank are among all."""
-        stop = list(accumulate(self.sizes))[rank]
-        return slice(stop - self.sizes[rank], stop)
-
-    def rounds(
-        self, key: Tensor, value: Tensor, visit: Callable[[int, Tensor, Tensor], Found]
-    ) -> Iterator[tuple[int, Found]]:
-        """Yield what a visit to the keys of each rank finds; the next are on their way then."""
-        for step in range(self.ranks.size):
-            rank = (self.ranks.rank - step) % self.ranks.size
-            last = step == self.ranks.size - 1
-            moving = [] if last else [key.contiguous(), value.contiguous()]
-            coming, wait = self._pass_on(rank, moving, 0)
-            found = visit(rank, key, value)
-            wait()
-            key, value = coming or (key, value)
-            yield rank, found
-
-    def add(self, rank: int, sums: dict[str, Tensor], found: dict[str, Tensor]) -> None:
-        """Add to the gradients what the keys of a rank have found."""
-        for name, gradient in found.items():
-            total = part(sums[name], self.columns(rank)) if name == "bias" else sums[name]
-            total += gradient
-
-    def pass_on(self, rank: int, gradients: list[Tensor]) -> list[Tensor]:
-        """Send the gradients of the keys of a rank after them; return those of the keys to come."""
-        coming, wait = self._pass_on(rank, gradients, len(gradients))
-        wait()
-        return coming
-
-    def _pass_on(
-        self, rank: int, moving: list[Tensor], tag: int
-    ) -> tuple[list[Tensor], Callable[[], None]]:
-        S = self.sizes[(rank - 1) % self.ranks.size]
-        coming = [x.new_empty((*x.shape[:-2], S, x.shape[-1])) for x in moving]
-        return coming, self.ranks.pass_on(moving, coming, tag)
-
-
 class _Ringed(torch.autograd.Function):
     """The output of this rank's queries; backward, keys go round with their gradients."""
 
     @staticmethod
-    def forward(ctx: Any, ring: _Ring, *arrays: Tensor | None) -> Tensor:
+    def forward(ctx: Any, ring: Ring, *arrays: Tensor | None) -> Tensor:
         query, key, value, *options = arrays
         assert query is not None
         assert key is not None
@@ -203,7 +128,7 @@ class _Ringed(torch.autograd.Function):
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
         m, z, n, *arrays = ctx.saved_tensors
         query, key, value, *options = arrays
-        ring: _Ring = ctx.ring
+        ring: Ring = ctx.ring
 
         def visit(rank: int, k: Tensor, v: Tensor) -> dict[str, Tensor]:
             call = ring.call(rank, query, k, v, *options)
@@ -217,8 +142,3 @@ class _Ringed(torch.autograd.Function):
             moved = ring.pass_on(rank, [sums["key"], sums["value"]])
             sums["key"], sums["value"] = moved
         return None, *_backward.as_given(map(sums.get, ARRAYS), arrays)
-
-
-def part(array: Tensor, columns: slice) -> Tensor:
-    """Return the columns of a mask or bias, or the whole where it has one for all."""
-    return array[..., columns] if array.ndim and array.shape[-1] > 1 else array
