@@ -1,4 +1,4 @@
-"""The backward pass of one head, by hand, in blocks, from the state (m, z) of each query.
+"""The backward pass of one head, by hand, in blocks, from the state of each query.
 
 With the gradients g_t of the output y_t and γ_t of log Z_t, and weights p_ts = exp(a_ts − m_t)/z_t:
 
@@ -20,7 +20,8 @@ from attnref._typing import Floats, Mask
 class Asked(NamedTuple):
     """What some queries ask of every key: g_t / z_t and δ_t / z_t, with m_t.
 
-    Values below the size that is safe make no ⟨g_t, v_s⟩ infinite; none is where one of these is.
+    With every |v_s| below what is safe, no ⟨g_t, v_s⟩ − δ_t overflows; it is 0 where one of these
+    or z_t is not finite.
     """
 
     rows: range
@@ -35,9 +36,9 @@ def asked(rows: range, m: Floats, z: Floats, n: Floats, g: Floats, gamma: Floats
     y = average(n, z)
     delta = np.where(g == 0, 0, g * y).sum(axis=-1) - gamma
     g, delta = _quotient(g, z[:, np.newaxis]), _quotient(delta, z)
-    finite = all(np.isfinite(x).all() for x in (z, g, delta))
-    most = abs(g).sum(axis=-1).max(initial=1)
-    return Asked(rows, np.where(z == 0, 0, m), g, delta, finite * np.finfo(g.dtype).max / 2 / most)
+    holds, most = np.finfo(g.dtype).max / 2, abs(g).sum(axis=-1).max(initial=1)
+    finite = abs(delta).max() < holds and all(np.isfinite(x).all() for x in (z, g))
+    return Asked(rows, np.where(z == 0, 0, m), g, delta, finite * holds / most)
 
 
 def of_block(head: Head, queries: Asked, keys: range, here: Mask | None) -> tuple[Floats, Floats]:

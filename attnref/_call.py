@@ -111,7 +111,7 @@ def checked(
         np.asarray(value),
         Rule(shape[-2], shape[-1]) if mask is None else mask,
         None if bias is None else np.asarray(bias),
-        None if sink is None else _clipped(_entry.wide(sink), holds),
+        None if sink is None else _held(_entry.wide(sink), holds),
         _checks.scale(scale, query),
         None if cap is None else float(np.clip(cap, holds.tiny, holds.max)),
         None if block_size is None else _integers.count("block_size", block_size),
@@ -119,6 +119,7 @@ def checked(
     )
 
 
-def _clipped(sink: Floats, holds: np.finfo[np.floating]) -> Floats:
-    """Return a sink that the dtype of the work holds; what is infinite stays so."""
-    return np.where(np.isinf(sink), sink, np.clip(sink, -holds.max, holds.max))
+def _held(sink: Floats, holds: np.finfo[np.floating]) -> Floats:
+    """Return a sink that the dtype of the work holds, or that is less than 1 from one it holds."""
+    rounded = np.clip(sink, -holds.max, holds.max).astype(holds.dtype).astype(np.float64)
+    return np.where(np.isinf(sink) | (abs(sink - rounded) < 1), sink, rounded)

@@ -137,18 +137,19 @@ class _Pass:
     def _known(self, place: _call.Place, part: slice) -> _streaming.State:
         """Return a part of the state that was given; where m is rounded, z and n make up for it."""
         assert self.state is not None
-        m, z, n = (wide(x)[place][part] for x in (self.state.m, self.state.z, self.state.n))
+        m, z, n = (wide(getattr(self.state, name)[place][part]) for name in "mzn")
         rounded = np.where(z == 0, 0, m + np.log(z)).astype(self.call.work)
         share = np.where(z == 0, 0, np.exp(m - rounded))
-        return rounded, *(x.astype(rounded.dtype) for x in (share * z, share[:, np.newaxis] * n))
+        known = share * z, share[:, np.newaxis] * n
+        return rounded, known[0].astype(rounded.dtype), known[1].astype(rounded.dtype)
 
 
 def _add_rows(head: Head, queries: _backward.Asked, sums: dict[str, Floats]) -> None:
     """Add what some queries of a head give to all sums."""
-    rows, scaled = queries.rows, head.scale * head.of(head.query, queries.rows)
+    rows, scaled = queries.rows, head.scaled(queries.rows)
     if head.sink is not None:
         _add(sums["sink"], _backward.of_sink(head, queries), rows)
-    for keys, here in head.blocks(rows, ROOM):
+    for keys, here in head.blocks(rows, ROOM, head.depth):
         dv, da = _backward.of_block(head, queries, keys, here)
         _add(sums["value"], dv, keys)
         if head.bias is not None:

@@ -19,7 +19,7 @@ Pairs = TypeVar("Pairs", Floats, Mask)
 
 @dataclass(frozen=True)
 class Head:
-    """The matrices of one head and its options: mask and bias are (L, S), the sink is (L,)."""
+    """The matrices of one head and its options: mask and bias for (L, S), the sink for (L,)."""
 
     query: Floats
     key: Floats
@@ -32,12 +32,13 @@ class Head:
     block_size: int | None
     work: np.dtype[np.floating]
 
-    def blocks(self, rows: range, room: int) -> Iterator[tuple[range, Mask | None]]:
+    def blocks(self, rows: range, room: int, least: int = 0) -> Iterator[tuple[range, Mask | None]]:
         """Yield the blocks of keys that these queries see, and which pairs; None for all pairs.
 
-        A block has as many keys as the call says, or as many as room, in bytes, allows.
+        A block has as many keys as the call says, or as many as room, in bytes, allows, if each
+        needs as many numbers as there are queries, and the least.
         """
-        size = self.block_size or max(room // (self.work.itemsize * len(rows)), 1)
+        size = self.block_size or max(room // (self.work.itemsize * max(len(rows), least)), 1)
         for span, whole in self._spans(rows):
             for start in span[::size]:
                 keys = range(start, min(start + size, span.stop))
@@ -45,14 +46,23 @@ class Head:
                 if here is None or here.any():
                     yield keys, None if here is None or here.all() else here
 
+    @property
+    def depth(self) -> int:
+        """The larger of d_k and d_v."""
+        return int(max(self.key.shape[-1], self.value.shape[-1]))
+
     def of(self, matrix: Floats, part: range) -> Floats:
         """Return some rows of a matrix in the dtype of the work."""
         return matrix[part.start : part.stop].astype(self.work, copy=False)
 
+    def scaled(self, rows: range) -> Floats:
+        """Return βq_t, rounded once."""
+        query = self.query[rows.start : rows.stop].astype(np.float64)
+        return (self.scale * query).astype(self.work)
+
     def products(self, rows: range, keys: range) -> Floats:
         """Return β⟨q_t, k_s⟩."""
-        scaled: Floats = self.scale * self.of(self.query, rows)
-        return self.of(self.key, keys) @ scaled.T
+        return self.of(self.key, keys) @ self.scaled(rows).T
 
     def scores(self, rows: range, keys: range, here: Mask | None) -> Floats:
         """Return a_ts, −∞ where a key is masked."""

@@ -18,14 +18,16 @@ class Rule:
     i + first ≤ j ≤ i + last, and visible(i, j)
 
     What `streaming_attention` and `attention_gradients` take in place of a mask of L·S places. A
-    block outside the band costs nothing. Rules combine by &; called with places, a rule says which
-    pairs it allows.
+    block outside the band costs nothing. Rules combine by &; called with arrays of places, a rule
+    says which pairs it allows. It is the same for all leading axes: for lengths that differ in a
+    batch, give a bias of −∞ beside it.
 
     Arguments:
         L: number of queries.
         S: number of keys.
-        visible: takes the places of queries (…, 1) and of keys (…), integers in an array of your
-            library, and returns booleans, one a pair; None where the band says all.
+        visible: takes the places of queries, (rows, 1), and of keys, (keys,), integers in an array
+            of your library, and returns booleans that broadcast to (rows, keys), always the same
+            for the same places, in any thread; None where the band says all.
         first: the first key that query 0 sees, any integer; None for no limit.
         last: the last key that query 0 sees, any integer; None for no limit.
 

@@ -38,7 +38,7 @@ def streaming_attention(
 
     What `attention` does, in memory that does not grow with L and S, as fast as NumPy can. The work
     is done in the dtype of the query, in float32 for float16, and errors stay within
-    `testing.error_bound` for that dtype, as long as no score and no n overflows it.
+    `testing.error_bound` for that dtype, as long as no βq_t, score or n overflows or vanishes.
 
     Arguments:
         query: q, (…, L, d_k), floating.
@@ -90,7 +90,8 @@ def state(head: Head, rows: range) -> State:
     """Return (m, z, n) of some queries and all keys that they see."""
     m, z = _of_the_sink(head, rows)
     seen = m, z, np.zeros((len(rows), head.value.shape[-1]), head.work)
-    for keys, here in head.blocks(rows, ROOM):
+    copied = 0 if head.query.dtype == head.work else head.depth
+    for keys, here in head.blocks(rows, ROOM, copied):
         seen = _with_block(head, rows, keys, here, *seen)
     return seen
 

@@ -14,7 +14,7 @@ def over(work: Callable[[Task], None], tasks: Iterable[Task]) -> None:
     """Do all tasks, in as many threads as BLAS would take; each then has one thread of BLAS.
 
     So `OMP_NUM_THREADS` and threadpoolctl's limits hold here too. NumPy lets go of the interpreter
-    in its loops and products.
+    in its loops and products. A call during another one finds one thread of BLAS, and takes one.
     """
     queue = list(tasks)
     workers = 1 if len(queue) < 2 else min(_threads(), len(queue))

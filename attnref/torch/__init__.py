@@ -3,7 +3,9 @@
 It shares with the NumPy side the rules of entry and nothing else, so that each can witness against
 the other. Inside, everything is float64 and is rounded once, to the dtype of the query; gradients
 of 16 bits are rounded as Torch converts them, in two steps. Derivatives are taken backward, any
-number of times; forward mode (torch.func.jvp) works where all operands are finite.
+number of times; forward mode (torch.func.jvp) works where all operands are finite. What works in
+blocks, `streaming_attention` and `distributed`, does so in the dtype of the query, and has a first
+derivative only.
 
 >>> import torch
 >>> query = torch.tensor([[1.0, 0.0]], requires_grad=True)

@@ -1,4 +1,4 @@
-"""The backward pass of attention in Torch, by hand, in blocks, from the state (m, z) of each query.
+"""The backward pass of attention in Torch, by hand, in blocks, from the state of each query.
 
 With the gradients g_t of the output y_t and γ_t of log Z_t, and weights p_ts = exp(a_ts − m_t)/z_t:
 
@@ -8,20 +8,22 @@ With the gradients g_t of the output y_t and γ_t of log Z_t, and weights p_ts =
 No weight is formed: 1/z_t goes into g_t and δ_t. A gradient of 0 asks for nothing, NaN or not.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from attnref.torch._blocks import ARRAYS, Call, everywhere, largest, total
+from attnref import _shapes
+from attnref.torch._blocks import ARRAYS, Call, everywhere, exactly, largest, total
 from attnref.torch._forward import State, average
 
 
 class _Asked(NamedTuple):
     """What some queries ask of every key: g_t / z_t and δ_t / z_t, with m_t.
 
-    Values below the size that is safe make no ⟨g_t, v_s⟩ infinite; none is where one of these is.
+    With every |v_s| below what is safe, no ⟨g_t, v_s⟩ − δ_t overflows; it is 0 where one of these
+    or z_t is not finite.
     """
 
     rows: range
@@ -31,23 +33,24 @@ class _Asked(NamedTuple):
     safe: float
 
 
-def gradients(call: Call, state: State, g: Tensor, gamma: Tensor) -> dict[str, Tensor]:
-    """Return the gradient of each array of a call, of its shape, in the dtype of the work."""
-    arrays = {
-        name: array for name, array in zip(ARRAYS, call.arrays(), strict=True) if array is not None
+def gradients(
+    call: Call,
+    state: State,
+    g: Tensor,
+    gamma: Tensor | None = None,
+    names: Collection[str] = ARRAYS,
+) -> dict[str, Tensor]:
+    """Return the gradients that are asked for by name, in the dtype of the work."""
+    arrays = {name: x for name, x in zip(ARRAYS, call.arrays(), strict=True) if x is not None}
+    sums = {
+        name: torch.zeros_like(x, dtype=call.work) for name, x in arrays.items() if name in names
     }
-    sums = {name: torch.zeros_like(array, dtype=call.work) for name, array in arrays.items()}
-    for rows in call.rows():
-        _add_rows(call, _asked(rows, state, g.to(call.work), gamma.to(call.work)), sums)
+    gamma = torch.zeros_like(state[1]) if gamma is None else gamma
+    g, gamma = g.to(call.work), gamma.to(call.work)
+    with exactly(call.query):
+        for rows in call.rows():
+            _add_rows(call, _asked(rows, state, g, gamma), sums)
     return sums
-
-
-def as_given(
-    gradients: Iterable[Tensor | None], arrays: Iterable[Tensor | None]
-) -> tuple[Tensor | None, ...]:
-    """Return gradients in the dtypes of what they are of."""
-    pairs = zip(gradients, arrays, strict=True)
-    return tuple(None if g is None or x is None else g.to(x.dtype) for g, x in pairs)
 
 
 def _asked(rows: range, state: State, g: Tensor, gamma: Tensor) -> _Asked:
@@ -56,28 +59,41 @@ def _asked(rows: range, state: State, g: Tensor, gamma: Tensor) -> _Asked:
     products = (g * average(n, z)).masked_fill(g == 0, 0.0)
     delta = products.sum(dim=-1) - gamma
     g, delta = _quotient(g, z.unsqueeze(-1)), _quotient(delta, z)
-    finite = all(bool(x.isfinite().all()) for x in (z, g, delta))
-    safe = finite * torch.finfo(g.dtype).max / 2 / max(largest(g.abs().sum(dim=-1)), 1.0)
+    holds = torch.finfo(g.dtype).max / 2
+    finite = largest(delta.abs()) < holds and all(bool(x.isfinite().all()) for x in (z, g))
+    safe = finite * holds / max(largest(g.abs().sum(dim=-1)), 1.0)
     return _Asked(rows, m.masked_fill(z == 0, 0.0), g, delta, safe)
 
 
 def _add_rows(call: Call, queries: _Asked, sums: dict[str, Tensor]) -> None:
     """Add what some queries give to all sums."""
     rows = queries.rows
-    scaled = call.scale * call.of(call.query, rows)
-    if call.sink is not None:
+    if "sink" in sums:
         _add(sums["sink"], _of_sink(call, queries), {-1: rows})
     for keys, here in call.blocks(rows):
         dv, da = _of_block(call, queries, keys, here)
-        _add(sums["value"], dv, {-2: keys})
-        if call.bias is not None:
+        if "value" in sums:
+            _add(sums["value"], _folded(call, dv, call.value), {-2: keys})
+        if "bias" in sums:
             _add(sums["bias"], da, {-2: rows, -1: keys})
         if call.softcap is not None:
             slope = 1 - torch.tanh(call.products(rows, keys) / call.softcap) ** 2
             da = (da * slope).masked_fill(da == 0, 0.0)
-        _add(sums["key"], _of_factor(da.mT, scaled), {-2: keys})
-        dq = call.scale * _of_factor(da, call.of(call.key, keys))
-        _add(sums["query"], dq, {-2: rows})
+        if "key" in sums:
+            dk = _of_factor(da.mT, call.scaled(rows))
+            _add(sums["key"], _folded(call, dk, call.key), {-2: keys})
+        if "query" in sums:
+            dq = call.scale * _of_factor(da, call.of(call.key, keys))
+            _add(sums["query"], dq, {-2: rows})
+
+
+def _folded(call: Call, gradient: Tensor, source: Tensor) -> Tensor:
+    """Add the gradients of the heads that read the same head of a key or value."""
+    group = _shapes.group(call.query, source)
+    if group == 1:
+        return gradient
+    *front, heads, rows, depth = gradient.shape
+    return gradient.reshape(*front, heads // group, group, rows, depth).sum(dim=-3)
 
 
 def _of_block(
@@ -109,12 +125,12 @@ def _of_factor(da: Tensor, factor: Tensor) -> Tensor:
     return total(da, factor, lambda: (da != 0, everywhere(factor)))
 
 
-def _add(total: Tensor, block: Tensor, places: dict[int, range]) -> None:
+def _add(own: Tensor, block: Tensor, places: dict[int, range]) -> None:
     """Add a block in its place; an axis of which there is one is summed over."""
     for axis, part in places.items():
-        if total.ndim >= -axis and total.shape[axis] > 1:
-            total = total.narrow(axis, part.start, len(part))
-    total += block.sum_to_size(total.shape)
+        if own.ndim >= -axis and own.shape[axis] > 1:
+            own = own.narrow(axis, part.start, len(part))
+    own += block.sum_to_size(own.shape)
 
 
 def _quotient(x: Tensor, z: Tensor) -> Tensor:

@@ -1,7 +1,8 @@
 """A call in blocks of queries and keys, all heads at once: the scores of a block, and safe sums."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -39,10 +40,6 @@ class Call:
         """Return what may have a gradient."""
         return tuple(getattr(self, name) for name in ARRAYS)
 
-    def holding(self, arrays: Sequence[Tensor | None]) -> "Call":
-        """Return the same call of other arrays."""
-        return replace(self, **dict(zip(ARRAYS, arrays, strict=True)))  # type: ignore[arg-type]
-
     def rows(self) -> list[range]:
         """Return the blocks of queries."""
         L = self.shape[-2]
@@ -57,12 +54,18 @@ class Call:
                 yield keys, self._allowed(rows, keys, whole)
 
     def of(self, matrix: Tensor, part: range) -> Tensor:
-        """Return some rows of a matrix in the dtype of the work."""
-        return matrix[..., part.start : part.stop, :].to(self.work)
+        """Return some rows of a matrix in the dtype of the work, for each head that reads them."""
+        rows = matrix[..., part.start : part.stop, :].to(self.work)
+        return for_each_head(self.query, rows)
+
+    def scaled(self, rows: range) -> Tensor:
+        """Return βq_t, rounded once."""
+        query = self.query[..., rows.start : rows.stop, :].double()
+        return (self.scale * query).to(self.work)
 
     def products(self, rows: range, keys: range) -> Tensor:
         """Return β⟨q_t, k_s⟩."""
-        return self.scale * self.of(self.query, rows) @ self.of(self.key, keys).mT
+        return self.scaled(rows) @ self.of(self.key, keys).mT
 
     def scores(self, rows: range, keys: range, here: Tensor | None) -> Tensor:
         """Return a_ts, (…, rows, keys), −∞ where a key is masked."""
@@ -112,20 +115,21 @@ def checked(
     sink: Tensor | float | None,
     block_size: int | None,
 ) -> Call:
-    """Return a call that has passed the rules of entry, each head of a key repeated for its own."""
+    """Return a call that has passed the rules of entry."""
     _entry.tensors(None, sink, query=query, key=key, value=value)
     shape = _shapes.attention_shape(query, key, value)
     _entry.fit(shape, sink=sink)
     require_pairs(query, shape, mask, bias)
     cap = _checks.softcap(softcap)
-    holds = torch.finfo(torch.promote_types(query.dtype, torch.float32))
+    work = torch.promote_types(query.dtype, torch.float32)
+    holds = torch.finfo(work)
     return Call(
         query,
-        for_each_head(query, key),
-        for_each_head(query, value),
+        key,
+        value,
         Rule(shape[-2], shape[-1]) if mask is None else mask,
         bias,
-        None if sink is None else _clipped(_entry.tensor_of(sink, like=query), holds.max),
+        None if sink is None else _held(_entry.tensor_of(sink, like=query), work),
         _checks.scale(scale, query),
         None if cap is None else min(max(cap, holds.tiny), holds.max),
         None if block_size is None else _integers.count("block_size", block_size),
@@ -133,9 +137,11 @@ def checked(
     )
 
 
-def _clipped(sink: Tensor, size: float) -> Tensor:
-    """Return a sink that the dtype of the work holds; what is infinite stays so."""
-    return torch.where(sink.isinf(), sink, sink.clamp(-size, size))
+def _held(sink: Tensor, work: torch.dtype) -> Tensor:
+    """Return a sink that the dtype of the work holds, or that is less than 1 from one it holds."""
+    largest = torch.finfo(work).max
+    rounded = sink.clamp(-largest, largest).to(work).double()
+    return torch.where(sink.isinf() | ((sink - rounded).abs() < 1), sink, rounded)
 
 
 def require_pairs(
@@ -162,6 +168,13 @@ def total(x: Tensor, y: Tensor, counts: Callable[[], tuple[Tensor, Tensor]]) -> 
         counted = x_counts[..., :, b, None] & y_counts[..., b, None, :]
         result = result + term.masked_fill(~counted, 0.0)
     return result
+
+
+def exactly(like: Tensor) -> AbstractContextManager[object]:
+    """Keep autocast out, which would multiply in 16 bits."""
+    kind = like.device.type
+    usable = torch.amp.is_autocast_available(kind)
+    return torch.autocast(kind, enabled=False) if usable else nullcontext()
 
 
 def largest(x: Tensor) -> float:

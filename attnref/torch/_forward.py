@@ -7,7 +7,7 @@ z' = share z + Σ_s exp(a_ts − m'),   n' = share n + Σ_s exp(a_ts − m') v_s
 import torch
 from torch import Tensor
 
-from attnref.torch._blocks import Call, everywhere, total
+from attnref.torch._blocks import Call, everywhere, exactly, total
 
 State = tuple[Tensor, Tensor, Tensor]
 
@@ -17,9 +17,10 @@ def state(call: Call) -> State:
     front = call.shape[:-1]
     n = call.value.new_empty((*front, call.value.shape[-1]), dtype=call.work)
     m, z = n.new_empty(front), n.new_empty(front)
-    for rows in call.rows():
-        part = slice(rows.start, rows.stop)
-        m[..., part], z[..., part], n[..., part, :] = _of_rows(call, rows)
+    with exactly(call.query):
+        for rows in call.rows():
+            part = slice(rows.start, rows.stop)
+            m[..., part], z[..., part], n[..., part, :] = _of_rows(call, rows)
     return m, z, n
 
 

@@ -94,7 +94,6 @@ def attention_gradients(
     gamma = query.new_zeros(()) if grad_log_z is None else grad_log_z
     asked = grad_output.expand(outputs), gamma.expand(outputs[:-1])
     found = _backward.gradients(call, known, *asked)
-    found["key"], found["value"] = folded(found["key"], key), folded(found["value"], value)
     return Gradients(**{name: x.to(query.dtype) for name, x in found.items()})
 
 
@@ -104,12 +103,3 @@ def _known(state: Partial, work: torch.dtype) -> State:
     rounded = (m + state.z.double().log()).masked_fill(none, 0.0).to(work)
     share = (m - rounded.double()).exp().masked_fill(none, 0.0)
     return rounded, (share * state.z).to(work), (share.unsqueeze(-1) * state.n).to(work)
-
-
-def folded(gradient: Tensor, source: Tensor) -> Tensor:
-    """Add the gradients of the heads that read the same head of a key or value."""
-    if gradient.shape == source.shape:
-        return gradient
-    *front, heads, S, depth = source.shape
-    group = gradient.shape[-3] // heads
-    return gradient.reshape(*front, heads, group, S, depth).sum(dim=-3)

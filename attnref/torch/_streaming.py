@@ -11,11 +11,11 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from attnref._rules import Rule
-from attnref.torch import _backward, _blocks
-from attnref.torch._blocks import ARRAYS, Call
+from attnref.torch import _blocks, _saving
+from attnref.torch._backward import gradients
+from attnref.torch._blocks import Call
 from attnref.torch._forward import average, state
 
 
@@ -37,8 +37,8 @@ def streaming_attention(
 
     What `attention` does, in memory that does not grow with L·S, forward and backward, so that long
     sequences train. The work is done in the dtype of the query, in float32 for 16 bits, and errors
-    stay within `attnref.testing.error_bound` for that dtype, as long as no score and no n overflows
-    it. It is differentiable once, backward.
+    stay within `attnref.testing.error_bound` for that dtype, as long as no βq_t, score or n
+    overflows or vanishes. It is differentiable once, backward; autocast does not reach it.
 
     Arguments:
         query: q, (…, L, d_k), floating.
@@ -72,19 +72,17 @@ def streaming_attention(
 
 
 class _Streamed(torch.autograd.Function):
-    """The output; backward computes the scores again, a block at a time, from (m, z)."""
+    """The output; backward computes the scores again, a block at a time."""
 
     @staticmethod
     def forward(ctx: Any, call: Call, *arrays: Tensor | None) -> Tensor:
         m, z, n = state(call)
-        ctx.save_for_backward(m, z, n, *arrays)
-        ctx.call = call.holding([None] * len(arrays))
+        _saving.keep(ctx, call, (m, z, n))
         return average(n, z).to(call.query.dtype)
 
     @staticmethod
-    @once_differentiable
+    @_saving.once
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
-        m, z, n, *arrays = ctx.saved_tensors
-        call = ctx.call.holding(arrays)
-        found = _backward.gradients(call, (m, z, n), g, torch.zeros_like(z))
-        return None, *_backward.as_given(map(found.get, ARRAYS), arrays)
+        call, known = _saving.kept(ctx)
+        found = gradients(call, known, g, names=_saving.wanted(ctx))
+        return None, *_saving.as_given(call, found)

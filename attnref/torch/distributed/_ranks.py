@@ -39,16 +39,14 @@ class Ranks:
 
         Return what the check found here, and what each rank tells the others.
         """
-        mine: Checked[Own] | Exception
         try:
             mine = check()
-        except (TypeError, ValueError) as error:
-            mine = error
-        heard = self._gather(mine if isinstance(mine, Exception) else (mine.same, mine.told))
-        if isinstance(mine, Exception):
-            raise mine
+        except Exception as error:
+            self._gather(str(error))
+            raise
+        heard = self._gather((mine.same, mine.told))
         for rank, of_rank in enumerate(heard):
-            if isinstance(of_rank, Exception):
+            if isinstance(of_rank, str):
                 raise ValueError(f"rank {rank} refused its arguments: {of_rank}")
         _require_one([same for same, _ in heard])
         return mine.own, [told for _, told in heard]
@@ -121,7 +119,7 @@ def numbers(tensor: Tensor) -> str:
     """Return what tells two tensors apart: shape, dtype, and a checksum of all their bits."""
     bits = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
     dtype = str(tensor.dtype).removeprefix("torch.")
-    return f"{tuple(tensor.shape)} {dtype} with checksum {zlib.crc32(bytes(bits.numpy())):08x}"
+    return f"{tuple(tensor.shape)} {dtype} with checksum {zlib.crc32(bits.numpy().data):08x}"
 
 
 def _require_one(words: list[dict[str, object]]) -> None:

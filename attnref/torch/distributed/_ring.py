@@ -1,18 +1,18 @@
 """Keys and queries split over ranks: the keys go round until every query has seen them all."""
 
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from attnref._rules import Rule
-from attnref.torch import _backward, _blocks
-from attnref.torch._blocks import ARRAYS, Call
+from attnref.torch import _blocks, _saving
+from attnref.torch._backward import gradients
+from attnref.torch._blocks import Call
 from attnref.torch._forward import State, average, joined, state
-from attnref.torch._gradients import folded
 from attnref.torch.distributed._ranks import Checked, Ranks
 from attnref.torch.distributed._rounds import Ring
 
@@ -58,7 +58,8 @@ def ring_attention(
     Raises:
         TypeError: a tensor of another kind or dtype, or a number that is none.
         ValueError: shapes that do not fit, here or between ranks; no process group.
-        RuntimeError: a rank that fails, or keeps silent for longer than the group's timeout.
+        RuntimeError: a rank that fails in the middle, or keeps silent for longer than the group's
+            timeout; the group is of no use after that.
 
     Source: Liu, Zaharia and Abbeel 2023, arXiv:2310.01889; derivations MSHF and MASS.
 
@@ -75,33 +76,33 @@ def ring_attention(
         call = _blocks.checked(
             query_shard, key_shard, value_shard, None, None, scale, softcap, sink, block_size
         )
-        return Checked(call, _words(call, key_shard, value_shard), key_shard.shape[-2])
+        return Checked(call, _words(call, bias), key_shard.shape[-2])
 
     call, sizes = ranks.agree(check)
+    shape = (*call.shape[:-1], sum(sizes))
 
     def check_pairs() -> Checked[None]:
-        shape = (*call.shape[:-1], sum(sizes))
         _blocks.require_pairs(query_shard, shape, mask, bias)
         return Checked(None, {})
 
     ranks.agree(check_pairs)
-    ring = Ring(ranks, sizes, mask, scale, softcap, block_size)
-    arrays = query_shard, key_shard, value_shard, bias, call.sink
-    output: Tensor = _Ringed.apply(ring, *arrays)  # type: ignore[no-untyped-call]  # Torch leaves it untyped
+    seen = Rule(shape[-2], shape[-1]) if mask is None else mask
+    whole = replace(call, mask=seen, bias=bias, shape=shape)
+    output: Tensor = _Ringed.apply(whole, Ring(ranks, sizes), *whole.arrays())  # type: ignore[no-untyped-call]  # Torch leaves it untyped
     return output
 
 
-def _words(call: Call, key: Tensor, value: Tensor) -> dict[str, object]:
+def _words(call: Call, bias: Tensor | None) -> dict[str, object]:
     """Return what must be the same on every rank."""
-    arrays = call.query, key, value
-    graded = torch.is_grad_enabled() and any(array.requires_grad for array in arrays)
+    key, value = call.key, call.value
+    given = (x for x in (*call.arrays(), bias) if x is not None)
     return {
         "the query's dtype": str(key.dtype),
         "the axes of key but S": (*key.shape[:-2], key.shape[-1]),
         "the axes of value but S": (*value.shape[:-2], value.shape[-1]),
         "scale": call.scale,
         "softcap": call.softcap,
-        "requires_grad of any": graded,
+        "requires_grad of any": torch.is_grad_enabled() and any(x.requires_grad for x in given),
     }
 
 
@@ -109,36 +110,27 @@ class _Ringed(torch.autograd.Function):
     """The output of this rank's queries; backward, keys go round with their gradients."""
 
     @staticmethod
-    def forward(ctx: Any, ring: Ring, *arrays: Tensor | None) -> Tensor:
-        query, key, value, *options = arrays
-        assert query is not None
-        assert key is not None
-        assert value is not None
-
+    def forward(ctx: Any, call: Call, ring: Ring, *arrays: Tensor | None) -> Tensor:
         def visit(rank: int, k: Tensor, v: Tensor) -> State:
-            return state(ring.call(rank, query, k, v, *options))
+            return state(ring.call(call, rank, k, v))
 
-        m, z, n = reduce(joined, (found for _, found in ring.rounds(key, value, visit)))
-        ctx.save_for_backward(m, z, n, *arrays)
+        m, z, n = reduce(joined, (found for _, found in ring.rounds(call, visit)))
+        _saving.keep(ctx, call, (m, z, n))
         ctx.ring = ring
-        return average(n, z).to(query.dtype)
+        return average(n, z).to(call.query.dtype)
 
     @staticmethod
-    @once_differentiable
+    @_saving.once
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
-        m, z, n, *arrays = ctx.saved_tensors
-        query, key, value, *options = arrays
-        ring: Ring = ctx.ring
+        call, known = _saving.kept(ctx)
+        names = _saving.wanted(ctx) | {"key", "value"}  # which another rank may want
 
         def visit(rank: int, k: Tensor, v: Tensor) -> dict[str, Tensor]:
-            call = ring.call(rank, query, k, v, *options)
-            found = _backward.gradients(call, (m, z, n), g, torch.zeros_like(z))
-            return found | {"key": folded(found["key"], k), "value": folded(found["value"], v)}
+            return gradients(ring.call(call, rank, k, v), known, g, names=names)
 
-        given = {name: x for name, x in zip(ARRAYS, arrays, strict=True) if x is not None}
-        sums = {name: torch.zeros_like(x, dtype=m.dtype) for name, x in given.items()}
-        for rank, found in ring.rounds(key, value, visit):
+        ring: Ring = ctx.ring
+        sums = ring.nothing(call, names)
+        for rank, found in ring.rounds(call, visit):
             ring.add(rank, sums, found)
-            moved = ring.pass_on(rank, [sums["key"], sums["value"]])
-            sums["key"], sums["value"] = moved
-        return None, *_backward.as_given(map(sums.get, ARRAYS), arrays)
+            sums["key"], sums["value"] = ring.pass_on(rank, [sums["key"], sums["value"]])
+        return None, None, *_saving.as_given(call, sums)

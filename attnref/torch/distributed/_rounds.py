@@ -1,51 +1,40 @@
 """The ring: whose keys are where, and how they go from rank to rank with what belongs to them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TypeVar
 
+import torch
 from torch import Tensor
 
 from attnref._rules import Rule
-from attnref.torch import _blocks
-from attnref.torch._blocks import Call
+from attnref.torch._blocks import ARRAYS, Call
 from attnref.torch.distributed._ranks import Ranks
 
 Found = TypeVar("Found")
+Pairs = TypeVar("Pairs", Tensor, Tensor | Rule)
 
 
 @dataclass(frozen=True)
 class Ring:
-    """The options of a call, and how many keys each rank has."""
+    """How many keys each rank has. A call holds this rank's keys, and mask and bias for all."""
 
     ranks: Ranks
     sizes: list[int]
-    mask: Tensor | Rule | None
-    scale: float | None
-    softcap: float | None
-    block_size: int | None
 
-    def call(
-        self,
-        rank: int,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        bias: Tensor | None,
-        sink: Tensor | None,
-    ) -> Call:
+    def call(self, whole: Call, rank: int, key: Tensor, value: Tensor) -> Call:
         """Return the call of this rank's queries and of the keys of another; a sink counts once."""
         columns = self.columns(rank)
-        mask = self.mask
-        if isinstance(mask, Rule):
-            mask = mask.part(columns.start, columns.stop)
-        elif mask is not None:
-            mask = _part(mask, columns)
-        own = None if bias is None else _part(bias, columns)
-        options = mask, own, self.scale, self.softcap, None, self.block_size
-        call = _blocks.checked(query, key, value, *options)
-        return replace(call, sink=sink if rank == self.ranks.rank else None)
+        return replace(
+            whole,
+            key=key,
+            value=value,
+            mask=_part(whole.mask, columns),
+            bias=None if whole.bias is None else _part(whole.bias, columns),
+            sink=whole.sink if rank == self.ranks.rank else None,
+            shape=(*whole.shape[:-1], self.sizes[rank]),
+        )
 
     def columns(self, rank: int) -> slice:
         """Return where the keys of a rank are among all."""
@@ -53,9 +42,10 @@ class Ring:
         return slice(stop - self.sizes[rank], stop)
 
     def rounds(
-        self, key: Tensor, value: Tensor, visit: Callable[[int, Tensor, Tensor], Found]
+        self, whole: Call, visit: Callable[[int, Tensor, Tensor], Found]
     ) -> Iterator[tuple[int, Found]]:
         """Yield what a visit to the keys of each rank finds; the next are on their way then."""
+        key, value = whole.key, whole.value
         for step in range(self.ranks.size):
             rank = (self.ranks.rank - step) % self.ranks.size
             last = step == self.ranks.size - 1
@@ -65,6 +55,12 @@ class Ring:
             wait()
             key, value = coming or (key, value)
             yield rank, found
+
+    def nothing(self, whole: Call, names: Collection[str]) -> dict[str, Tensor]:
+        """Return gradients that nothing was added to yet."""
+        arrays = zip(ARRAYS, whole.arrays(), strict=True)
+        given = {name: x for name, x in arrays if x is not None and name in names}
+        return {name: torch.zeros_like(x, dtype=whole.work) for name, x in given.items()}
 
     def add(self, rank: int, sums: dict[str, Tensor], found: dict[str, Tensor]) -> None:
         """Add to the gradients what the keys of a rank have found."""
@@ -86,6 +82,8 @@ class Ring:
         return coming, self.ranks.pass_on(moving, coming, tag)
 
 
-def _part(array: Tensor, columns: slice) -> Tensor:
+def _part(pairs: Pairs, columns: slice) -> Pairs:
     """Return the columns of a mask or bias, or the whole where it has one for all."""
-    return array[..., columns] if array.ndim and array.shape[-1] > 1 else array
+    if isinstance(pairs, Rule):
+        return pairs.part(columns.start, columns.stop)
+    return pairs[..., columns] if pairs.ndim and pairs.shape[-1] > 1 else pairs

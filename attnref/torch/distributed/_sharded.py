@@ -6,11 +6,11 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from attnref._rules import Rule
-from attnref.torch import _backward, _blocks
-from attnref.torch._blocks import ARRAYS, Call
+from attnref.torch import _blocks, _saving
+from attnref.torch._backward import gradients
+from attnref.torch._blocks import Call
 from attnref.torch._forward import State, average, state
 from attnref.torch.distributed._ranks import Checked, Ranks, numbers
 
@@ -34,8 +34,8 @@ def sharded_attention(
 
     Every rank calls it with the same query and with its own keys, as many as it has, none among
     them. Exchanged are m and (z, n), and backward the gradient of the query; the loss must be the
-    same on every rank, as the output is. Then what lies before the query has its whole gradient on
-    every rank, and what lies before the keys the part of its shard.
+    same on every rank, as the output is. Then what lies before the query, and the sink, has its
+    whole gradient on every rank, and what lies before the keys the part of its shard.
 
     Arguments:
         query: q, (…, L, d_k), floating, the same on every rank.
@@ -56,7 +56,8 @@ def sharded_attention(
     Raises:
         TypeError: a tensor of another kind or dtype, or a number that is none.
         ValueError: shapes that do not fit, here or between ranks; no process group.
-        RuntimeError: a rank that fails, or keeps silent for longer than the group's timeout.
+        RuntimeError: a rank that fails in the middle, or keeps silent for longer than the group's
+            timeout; the group is of no use after that.
 
     Source: derivations MSHF, MASS and MSNK, `python -m attnref show MASS`.
 
@@ -99,18 +100,18 @@ class _Sharded(torch.autograd.Function):
     def forward(ctx: Any, call: Call, ranks: Ranks, *arrays: Tensor | None) -> Tensor:
         counted = call if ranks.rank == 0 else replace(call, sink=None)
         m, z, n = _of_all(ranks, *state(counted))
-        ctx.save_for_backward(m, z, n, *arrays)
-        ctx.call, ctx.ranks = call.holding([None] * len(arrays)), ranks
+        _saving.keep(ctx, call, (m, z, n))
+        ctx.ranks = ranks
         return average(n, z).to(call.query.dtype)
 
     @staticmethod
-    @once_differentiable
+    @_saving.once
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
-        m, z, n, *arrays = ctx.saved_tensors
-        found = _backward.gradients(ctx.call.holding(arrays), (m, z, n), g, torch.zeros_like(z))
-        if ctx.needs_input_grad[2]:
+        call, known = _saving.kept(ctx)
+        found = gradients(call, known, g, names=_saving.wanted(ctx))
+        if "query" in found:
             ctx.ranks.add(found["query"])
-        return None, None, *_backward.as_given(map(found.get, ARRAYS), arrays)
+        return None, None, *_saving.as_given(call, found)
 
 
 def _of_all(ranks: Ranks, m: Tensor, z: Tensor, n: Tensor) -> State:
