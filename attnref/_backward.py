@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attnref._heads import Head, total
+from attnref._heads import Queries, total
 from attnref._streaming import average
 from attnref._typing import Floats, Mask
 
@@ -24,56 +24,57 @@ class Asked(NamedTuple):
     or z_t is not finite.
     """
 
-    rows: range
+    queries: Queries
     m: Floats
     g: Floats
     delta: Floats
     safe: float
 
 
-def asked(rows: range, m: Floats, z: Floats, n: Floats, g: Floats, gamma: Floats) -> Asked:
+def asked(queries: Queries, m: Floats, z: Floats, n: Floats, g: Floats, gamma: Floats) -> Asked:
     """Return what some queries ask."""
     y = average(n, z)
     delta = np.where(g == 0, 0, g * y).sum(axis=-1) - gamma
     g, delta = _quotient(g, z[:, np.newaxis]), _quotient(delta, z)
     holds, most = np.finfo(g.dtype).max / 2, abs(g).sum(axis=-1).max(initial=1)
     finite = abs(delta).max() < holds and all(np.isfinite(x).all() for x in (z, g))
-    return Asked(rows, np.where(z == 0, 0, m), g, delta, finite * holds / most)
+    return Asked(queries, np.where(z == 0, 0, m), g, delta, finite * holds / most)
 
 
-def of_block(head: Head, queries: Asked, keys: range, here: Mask | None) -> tuple[Floats, Floats]:
+def of_block(asked: Asked, keys: range, here: Mask | None) -> tuple[Floats, Floats]:
     """Return dv of a block of keys and da, one column a query."""
-    value, g = head.of(head.value, keys), queries.g
-    a = head.scores(queries.rows, keys, here)
-    if not abs(value).max(initial=0) < queries.safe:
-        return _of_wild_block(a, queries, value)
-    e = np.exp(np.subtract(a, queries.m, out=a), out=a)
+    head, g = asked.queries.head, asked.g
+    value, a = head.of(head.value, keys), asked.queries.scores(keys, here)
+    if not abs(value).max(initial=0) < asked.safe:
+        return _of_wild_block(a, asked, value)
+    e = np.exp(np.subtract(a, asked.m, out=a), out=a)
     da = value @ g.T
-    da -= queries.delta
+    da -= asked.delta
     da *= e
     return e @ g, da
 
 
-def _of_wild_block(a: Floats, queries: Asked, value: Floats) -> tuple[Floats, Floats]:
-    g, counts = queries.g, a != -np.inf
-    e = np.where(counts, np.exp(a - queries.m), 0)
-    excess = total(value, g.T, np.ones_like(value, bool), g.T != 0) - queries.delta
+def _of_wild_block(a: Floats, asked: Asked, value: Floats) -> tuple[Floats, Floats]:
+    g, counts = asked.g, a != -np.inf
+    e = np.where(counts, np.exp(a - asked.m), 0)
+    excess = total(value, g.T, np.ones_like(value, bool), g.T != 0) - asked.delta
     da = np.where(counts & (excess != 0), e * excess, 0)
     return total(e, g, counts, g != 0), da
 
 
-def of_sink(head: Head, queries: Asked) -> Floats:
+def of_sink(asked: Asked) -> Floats:
     """Return the gradient of the sink: its weight, times −δ, for it has no value."""
+    head, places = asked.queries.head, asked.queries.places
     assert head.sink is not None
-    sink, delta = head.sink[queries.rows.start : queries.rows.stop], queries.delta
-    weight = np.exp(sink - queries.m)
-    return np.where((delta == 0) | (sink == -np.inf), 0, -weight * delta).astype(head.work)
+    sink = head.sink[places.start : places.stop]
+    da = -np.exp(sink - asked.m) * asked.delta
+    return np.where((asked.delta == 0) | (sink == -np.inf), 0, da).astype(head.work)
 
 
-def slope(head: Head, rows: range, keys: range) -> Floats:
+def slope(queries: Queries, keys: range) -> Floats:
     """Return the derivative of c·tanh(x/c) at x_ts = β⟨q_t, k_s⟩."""
-    assert head.softcap is not None
-    steepness: Floats = 1 - np.tanh(head.products(rows, keys) / head.softcap) ** 2
+    assert queries.head.softcap is not None
+    steepness: Floats = 1 - np.tanh(queries.products(keys) / queries.head.softcap) ** 2
     return steepness
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from attnref import _backward, _call, _entry, _shapes, _streaming, _workers
 from attnref._entry import wide
-from attnref._heads import Head
+from attnref._heads import Queries
 from attnref._partial import Partial
 from attnref._rules import Rule
 from attnref._softmax import decided
@@ -126,13 +126,13 @@ class _Pass:
                 name: self.call.part(total, place, _tail(name)) for name, total in self.sums.items()
             }
             for rows in self.call.rows():
-                _add_rows(head, self._asked(head, place, rows), sums)
+                _add_rows(self._asked(head.queries(rows), place), sums)
 
-    def _asked(self, head: Head, place: _call.Place, rows: range) -> _backward.Asked:
-        part = slice(rows.start, rows.stop)
-        state = _streaming.state(head, rows) if self.state is None else self._known(place, part)
-        g, gamma = (x[place][part].astype(head.work) for x in (self.g, self.gamma))
-        return _backward.asked(rows, *state, g, gamma)
+    def _asked(self, queries: Queries, place: _call.Place) -> _backward.Asked:
+        part = slice(queries.places.start, queries.places.stop)
+        state = _streaming.state(queries) if self.state is None else self._known(place, part)
+        g, gamma = (x[place][part].astype(self.call.work) for x in (self.g, self.gamma))
+        return _backward.asked(queries, *state, g, gamma)
 
     def _known(self, place: _call.Place, part: slice) -> _streaming.State:
         """Return a part of the state that was given; where m is rounded, z and n make up for it."""
@@ -144,19 +144,19 @@ class _Pass:
         return rounded, known[0].astype(rounded.dtype), known[1].astype(rounded.dtype)
 
 
-def _add_rows(head: Head, queries: _backward.Asked, sums: dict[str, Floats]) -> None:
+def _add_rows(asked: _backward.Asked, sums: dict[str, Floats]) -> None:
     """Add what some queries of a head give to all sums."""
-    rows, scaled = queries.rows, head.scaled(queries.rows)
+    queries, head, rows = asked.queries, asked.queries.head, asked.queries.places
     if head.sink is not None:
-        _add(sums["sink"], _backward.of_sink(head, queries), rows)
-    for keys, here in head.blocks(rows, ROOM, head.depth):
-        dv, da = _backward.of_block(head, queries, keys, here)
+        _add(sums["sink"], _backward.of_sink(asked), rows)
+    for keys, here in queries.blocks(ROOM, head.depth):
+        dv, da = _backward.of_block(asked, keys, here)
         _add(sums["value"], dv, keys)
         if head.bias is not None:
             _add(sums["bias"], da.T, rows, keys)
         if head.softcap is not None:
-            np.multiply(da, _backward.slope(head, rows, keys), out=da, where=da != 0)
-        _add(sums["key"], _backward.of_factor(da, scaled), keys)
+            np.multiply(da, _backward.slope(queries, keys), out=da, where=da != 0)
+        _add(sums["key"], _backward.of_factor(da, queries.scaled), keys)
         dq = _backward.of_factor(da.T, head.of(head.key, keys))
         _add(sums["query"], head.scale * dq, rows)
 

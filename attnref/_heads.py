@@ -32,20 +32,6 @@ class Head:
     block_size: int | None
     work: np.dtype[np.floating]
 
-    def blocks(self, rows: range, room: int, least: int = 0) -> Iterator[tuple[range, Mask | None]]:
-        """Yield the blocks of keys that these queries see, and which pairs; None for all pairs.
-
-        A block has as many keys as the call says, or as many as room, in bytes, allows, if each
-        needs as many numbers as there are queries, and the least.
-        """
-        size = self.block_size or max(room // (self.work.itemsize * max(len(rows), least)), 1)
-        for span, whole in self._spans(rows):
-            for start in span[::size]:
-                keys = range(start, min(start + size, span.stop))
-                here = self._allowed(rows, keys, whole)
-                if here is None or here.any():
-                    yield keys, None if here is None or here.all() else here
-
     @property
     def depth(self) -> int:
         """The larger of d_k and d_v."""
@@ -55,41 +41,68 @@ class Head:
         """Return some rows of a matrix in the dtype of the work."""
         return matrix[part.start : part.stop].astype(self.work, copy=False)
 
-    def scaled(self, rows: range) -> Floats:
-        """Return βq_t, rounded once."""
-        query = self.query[rows.start : rows.stop].astype(np.float64)
-        return (self.scale * query).astype(self.work)
+    def queries(self, places: range) -> "Queries":
+        """Return some queries, scaled in float64 and rounded once."""
+        query = self.query[places.start : places.stop].astype(np.float64)
+        return Queries(self, places, (self.scale * query).astype(self.work))
 
-    def products(self, rows: range, keys: range) -> Floats:
+
+@dataclass(frozen=True)
+class Queries:
+    """Some queries of a head, by their places, and βq_t."""
+
+    head: Head
+    places: range
+    scaled: Floats
+
+    def blocks(self, room: int, least: int = 0) -> Iterator[tuple[range, Mask | None]]:
+        """Yield the blocks of keys that these queries see, and which pairs; None for all pairs.
+
+        A block has as many keys as the call says, or as many as room, in bytes, allows, if each
+        needs as many numbers as there are queries, and the least.
+        """
+        numbers = max(len(self.places), least)
+        size = self.head.block_size or max(room // (self.head.work.itemsize * numbers), 1)
+        for span, whole in self._spans():
+            for start in span[::size]:
+                keys = range(start, min(start + size, span.stop))
+                here = self._allowed(keys, whole)
+                if here is None or here.any():
+                    yield keys, None if here is None or here.all() else here
+
+    def products(self, keys: range) -> Floats:
         """Return β⟨q_t, k_s⟩."""
-        return self.of(self.key, keys) @ self.scaled(rows).T
+        return self.head.of(self.head.key, keys) @ self.scaled.T
 
-    def scores(self, rows: range, keys: range, here: Mask | None) -> Floats:
+    def scores(self, keys: range, here: Mask | None) -> Floats:
         """Return a_ts, −∞ where a key is masked."""
-        a = self.products(rows, keys)
-        if self.softcap is not None:
-            np.tanh(np.divide(a, self.softcap, out=a), out=a)
-            a *= self.softcap
-        if self.bias is not None:
-            a += _pairs(self.bias, rows, keys)
+        a, cap, bias = self.products(keys), self.head.softcap, self.head.bias
+        if cap is not None:
+            np.tanh(np.divide(a, cap, out=a), out=a)
+            a *= cap
+        if bias is not None:
+            a += self._pairs(bias, keys)
         if here is not None:
             np.copyto(a, -np.inf, where=~here)
         return a
 
-    def _spans(self, rows: range) -> list[tuple[range, bool]]:
-        if isinstance(self.mask, Rule):
-            return self.mask.spans(rows)
-        return [(range(len(self.key)), False)]
+    def _spans(self) -> list[tuple[range, bool]]:
+        mask = self.head.mask
+        return mask.spans(self.places) if isinstance(mask, Rule) else [(range(len(mask.T)), False)]
 
-    def _allowed(self, rows: range, keys: range, whole: bool) -> Mask | None:
+    def _allowed(self, keys: range, whole: bool) -> Mask | None:
+        mask, bias = self.head.mask, self.head.bias
         masks: list[Mask] = []
-        if isinstance(self.mask, np.ndarray):
-            masks.append(_pairs(self.mask, rows, keys))
+        if isinstance(mask, np.ndarray):
+            masks.append(self._pairs(mask, keys))
         elif not whole:
-            masks.append(self.mask(_places(rows)[:, np.newaxis], _places(keys)).T)
-        if self.bias is not None:
-            masks.append(_pairs(self.bias, rows, keys) != -np.inf)
+            masks.append(mask(_numbers(self.places)[:, np.newaxis], _numbers(keys)).T)
+        if bias is not None:
+            masks.append(self._pairs(bias, keys) != -np.inf)
         return masks[0] & masks[-1] if masks else None
+
+    def _pairs(self, array: Pairs, keys: range) -> Pairs:
+        return array[self.places.start : self.places.stop, keys.start : keys.stop].T
 
 
 def total(x: Floats, y: Floats, x_counts: Mask, y_counts: Mask) -> Floats:
@@ -101,9 +114,5 @@ def total(x: Floats, y: Floats, x_counts: Mask, y_counts: Mask) -> Floats:
     return result
 
 
-def _places(part: range) -> NDArray[np.int64]:
+def _numbers(part: range) -> NDArray[np.int64]:
     return np.arange(part.start, part.stop)
-
-
-def _pairs(array: Pairs, rows: range, keys: range) -> Pairs:
-    return array[rows.start : rows.stop, keys.start : keys.stop].T

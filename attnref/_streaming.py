@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from attnref import _call, _workers
-from attnref._heads import Head, total
+from attnref._heads import Queries, total
 from attnref._rules import Rule
 from attnref._softmax import decided
 from attnref._typing import Floats, Mask, Sink
@@ -76,7 +76,7 @@ def streaming_attention(
 @decided
 def _write(call: _call.Call, output: Floats, task: tuple[_call.Place, range]) -> None:
     place, rows = task
-    _, z, n = state(call.head(place), rows)
+    _, z, n = state(call.head(place).queries(rows))
     output[place][rows.start : rows.stop] = average(n, z)
 
 
@@ -86,45 +86,47 @@ def average(n: Floats, z: Floats) -> Floats:
     return y
 
 
-def state(head: Head, rows: range) -> State:
+def state(queries: Queries) -> State:
     """Return (m, z, n) of some queries and all keys that they see."""
-    m, z = _of_the_sink(head, rows)
-    seen = m, z, np.zeros((len(rows), head.value.shape[-1]), head.work)
+    head = queries.head
+    m, z = _of_the_sink(queries)
+    seen = m, z, np.zeros((len(z), head.value.shape[-1]), head.work)
     copied = 0 if head.query.dtype == head.work else head.depth
-    for keys, here in head.blocks(rows, ROOM, copied):
-        seen = _with_block(head, rows, keys, here, *seen)
+    for keys, here in queries.blocks(ROOM, copied):
+        seen = _with_block(queries, keys, here, *seen)
     return seen
 
 
 def _with_block(
-    head: Head, rows: range, keys: range, here: Mask | None, m: Floats, z: Floats, n: Floats
+    queries: Queries, keys: range, here: Mask | None, m: Floats, z: Floats, n: Floats
 ) -> State:
     """Return the state of the keys so far and of a block more."""
-    a = head.scores(rows, keys, here)
+    a = queries.scores(keys, here)
     larger = np.maximum(m, a.max(axis=0))
     shift = np.where(larger == -np.inf, 0, larger)
     share = np.exp(m - shift)
     e = np.exp(np.subtract(a, shift, out=a), out=a)
     z = share * z + np.ones(len(e), e.dtype) @ e
-    n = share[:, np.newaxis] * n + _sum_of_values(head, rows, keys, here, e)
+    n = share[:, np.newaxis] * n + _sum_of_values(queries, keys, here, e)
     return larger, z, n
 
 
-def _of_the_sink(head: Head, rows: range) -> tuple[Floats, Floats]:
+def _of_the_sink(queries: Queries) -> tuple[Floats, Floats]:
     """Return m and z of the sink, one more key; of no key where there is none."""
-    sink = np.full(len(rows), -np.inf)
-    if head.sink is not None:
-        sink = head.sink[rows.start : rows.stop]
-    m = sink.astype(head.work)
+    places, work = queries.places, queries.head.work
+    sink = np.full(len(places), -np.inf)
+    if queries.head.sink is not None:
+        sink = queries.head.sink[places.start : places.stop]
+    m = sink.astype(work)
     z = np.where(sink == -np.inf, 0, np.exp(sink - m))  # not 1 where m is rounded
-    return m, z.astype(head.work)
+    return m, z.astype(work)
 
 
-def _sum_of_values(head: Head, rows: range, keys: range, here: Mask | None, e: Floats) -> Floats:
+def _sum_of_values(queries: Queries, keys: range, here: Mask | None, e: Floats) -> Floats:
     """Return Σ_s exp(a_ts − m_t) v_s, in which a masked value has no part, NaN or not."""
-    value = head.of(head.value, keys)
+    value = queries.head.of(queries.head.value, keys)
     n: Floats = e.T @ value
     if np.isfinite(n).all():
         return n
-    counts = head.scores(rows, keys, here) != -np.inf
+    counts = queries.scores(keys, here) != -np.inf
     return total(e.T, value, counts.T, np.ones_like(value, bool))
