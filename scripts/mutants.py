@@ -434,13 +434,13 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
     ),
     "blocks of all keys": (
         HEADS,
-        "self.block_size or max(room // (self.work.itemsize * len(rows)), 1)",
-        "self.block_size or max(room, 1)",
+        "self.head.block_size or max(room // (self.head.work.itemsize * numbers), 1)",
+        "self.head.block_size or max(room, 1)",
     ),
     "blocks: the query scaled in its place": (
         HEADS,
-        "scaled: Floats = self.scale * self.of(self.query, rows)",
-        "scaled = self.of(self.query, rows)\n        scaled *= self.scale",
+        "].astype(np.float64)\n        return Queries(self, places, (self.scale * query)",
+        "]\n        query *= self.scale\n        return Queries(self, places, query",
     ),
     "blocks that some see taken for whole": (
         HEADS,
@@ -449,8 +449,8 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
     ),
     "blocks: a bias of −∞ is no mask": (
         HEADS,
-        "_pairs(self.bias, rows, keys) != -np.inf",
-        "_pairs(self.bias, rows, keys) != np.inf",
+        "self._pairs(bias, keys) != -np.inf",
+        "self._pairs(bias, keys) != np.inf",
     ),
     "blocks: what is absent counts in sums": (
         HEADS,
@@ -500,7 +500,7 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
     ),
     "streaming: masked values leak": (
         STREAMING,
-        "counts = head.scores(rows, keys, here) != -np.inf",
+        "counts = queries.scores(keys, here) != -np.inf",
         "counts = np.ones_like(e, bool)",
     ),
     "streaming: empty rows make NaN": (
@@ -515,19 +515,19 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
         ".sum(axis=-1) + gamma",
     ),
     "gradients: 0 asks for NaN": (BACKWARD, "np.where(g == 0, 0, g * y)", "(g * y)"),
-    "gradients: δ forgotten": (BACKWARD, "da -= queries.delta", "da -= 0"),
+    "gradients: δ forgotten": (BACKWARD, "da -= asked.delta", "da -= 0"),
     "gradients: weights from log Z": (
         BACKWARD,
-        "shift = np.where(z == 0, 0, m)",
-        "shift = np.where(z == 0, 0, m + np.log(z)).astype(m.dtype)\n"
-        "    z = np.where(z > 0, 1, z).astype(m.dtype)",
+        "Asked(queries, np.where(z == 0, 0, m), g, delta,",
+        "Asked(queries, np.where(z == 0, 0, m + np.log(z)).astype(m.dtype), "
+        "g * z[:, np.newaxis], delta * z,",
     ),
     "gradients: slope of the cap not squared": (
         BACKWARD,
-        "/ head.softcap) ** 2",
-        "/ head.softcap)",
+        "/ queries.head.softcap) ** 2",
+        "/ queries.head.softcap)",
     ),
-    "gradients: sink as a key with a value": (BACKWARD, "-weight * delta", "weight * delta"),
+    "gradients: sink as a key with a value": (BACKWARD, "da = -np.exp(sink", "da = np.exp(sink"),
     "gradients: absent keys leak": (
         BACKWARD,
         "total(da, factor, da != 0,",
@@ -536,13 +536,13 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
     "gradients: dq without the scale": (GRADIENTS, "head.scale * dq", "dq"),
     "gradients: dk without the scale": (
         GRADIENTS,
-        "head.scale * head.of(head.query, queries.rows)",
-        "head.of(head.query, queries.rows)",
+        "of_factor(da, queries.scaled)",
+        "of_factor(da, head.of(head.query, rows))",
     ),
     "gradients: bias under the cap": (
         GRADIENTS,
         '_add(sums["bias"], da.T, rows, keys)',
-        '_add(sums["bias"], da.T * (_backward.slope(head, rows, keys).T if head.softcap else 1), '
+        '_add(sums["bias"], da.T * (_backward.slope(queries, keys).T if head.softcap else 1), '
         "rows, keys)",
     ),
     "gradients: a mean over what is repeated": (
@@ -557,8 +557,8 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
     ),
     "gradients: a state not looked at": (
         GRADIENTS,
-        "_streaming.state(head, rows) if self.state is None else",
-        "_streaming.state(head, rows) if True else",
+        "_streaming.state(queries) if self.state is None else",
+        "_streaming.state(queries) if True else",
     ),
     "gradients: added up in half precision": (
         GRADIENTS,
