@@ -34,7 +34,8 @@ class Asked(NamedTuple):
 def asked(queries: Queries, m: Floats, z: Floats, n: Floats, g: Floats, gamma: Floats) -> Asked:
     """Return what some queries ask."""
     y = average(n, z)
-    delta = np.where(g == 0, 0, g * y).sum(axis=-1) - gamma
+    products = np.where((g == 0) | (y == 0), 0, g * y)  # an empty row asks for nothing
+    delta = products.sum(axis=-1) - gamma
     g, delta = _quotient(g, z[:, np.newaxis]), _quotient(delta, z)
     holds, most = np.finfo(g.dtype).max / 2, abs(g).sum(axis=-1).max(initial=1)
     finite = abs(delta).max() < holds and all(np.isfinite(x).all() for x in (z, g))
@@ -64,9 +65,9 @@ def _of_wild_block(a: Floats, asked: Asked, value: Floats) -> tuple[Floats, Floa
 
 def of_sink(asked: Asked) -> Floats:
     """Return the gradient of the sink: its weight, times −δ, for it has no value."""
-    head, places = asked.queries.head, asked.queries.places
+    head = asked.queries.head
     assert head.sink is not None
-    sink = head.sink[places.start : places.stop]
+    sink = asked.queries.part(head.sink)
     da = -np.exp(sink - asked.m) * asked.delta
     return np.where((asked.delta == 0) | (sink == -np.inf), 0, da).astype(head.work)
 

@@ -70,6 +70,10 @@ class Queries:
                 if here is None or here.any():
                     yield keys, None if here is None or here.all() else here
 
+    def part(self, array: Floats) -> Floats:
+        """Return what an array (L,) has for these queries."""
+        return array[self.places.start : self.places.stop]
+
     def products(self, keys: range) -> Floats:
         """Return β⟨q_t, k_s⟩."""
         return self.head.of(self.head.key, keys) @ self.scaled.T

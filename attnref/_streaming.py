@@ -81,20 +81,21 @@ def _write(call: _call.Call, output: Floats, task: tuple[_call.Place, range]) ->
 
 
 def average(n: Floats, z: Floats) -> Floats:
-    """Return y_t = n_t / z_t, 0 where no key was allowed."""
-    y: Floats = np.divide(n, z[:, np.newaxis], out=np.zeros_like(n), where=z[:, np.newaxis] != 0)
+    """Return y_t = n_t / z_t, 0 where no key was allowed, whatever the sink is."""
+    z = z[:, np.newaxis]
+    y: Floats = np.divide(n, z, out=np.zeros_like(n), where=(z != 0) & (n != 0))
     return y
 
 
 def state(queries: Queries) -> State:
     """Return (m, z, n) of some queries and all keys that they see."""
-    head = queries.head
-    m, z = _of_the_sink(queries)
-    seen = m, z, np.zeros((len(z), head.value.shape[-1]), head.work)
+    head, L = queries.head, len(queries.places)
+    m, z = np.full(L, -np.inf, head.work), np.zeros(L, head.work)
+    seen = m, z, np.zeros((L, head.value.shape[-1]), head.work)
     copied = 0 if head.query.dtype == head.work else head.depth
     for keys, here in queries.blocks(ROOM, copied):
         seen = _with_block(queries, keys, here, *seen)
-    return seen
+    return seen if head.sink is None else _with_sink(queries.part(head.sink), *seen)
 
 
 def _with_block(
@@ -111,15 +112,14 @@ def _with_block(
     return larger, z, n
 
 
-def _of_the_sink(queries: Queries) -> tuple[Floats, Floats]:
-    """Return m and z of the sink, one more key; of no key where there is none."""
-    places, work = queries.places, queries.head.work
-    sink = np.full(len(places), -np.inf)
-    if queries.head.sink is not None:
-        sink = queries.head.sink[places.start : places.stop]
-    m = sink.astype(work)
-    z = np.where(sink == -np.inf, 0, np.exp(sink - m))  # not 1 where m is rounded
-    return m, z.astype(work)
+def _with_sink(sink: Floats, m: Floats, z: Floats, n: Floats) -> State:
+    """Count the sink, one more key, last; it has no value, but NaN shows where there are keys."""
+    larger = np.maximum(m, sink.astype(m.dtype))
+    shift = np.where(larger == -np.inf, 0, larger)
+    share, own = np.exp(m - shift), np.exp(sink - shift)  # not 1 where the sink is rounded
+    n = np.where(np.isnan(own)[:, np.newaxis], np.nan, share[:, np.newaxis] * n)
+    n = np.where((m == -np.inf)[:, np.newaxis], 0, n)
+    return larger, (share * z + own).astype(z.dtype), n.astype(z.dtype)
 
 
 def _sum_of_values(queries: Queries, keys: range, here: Mask | None, e: Floats) -> Floats:

@@ -21,6 +21,10 @@ RULES, HEADS, CALL, WORKERS, STREAMING, BACKWARD, GRADIENTS = (
     )
 )
 T_GUARDED, T_ALIBI = "attnref/torch/_guarded.py", "attnref/torch/masks/_alibi.py"
+T_BLOCKS, T_FORWARD, T_BACKWARD, T_STREAMING, T_BY_HAND = (
+    f"attnref/torch/{room}.py"
+    for room in ("_blocks", "_forward", "_backward", "_streaming", "_gradients")
+)
 
 MUTANTS: dict[str, tuple[str, str, str]] = {
     # the row
@@ -490,13 +494,13 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
     ),
     "streaming: no key so far makes NaN": (
         STREAMING,
-        "np.where(larger == -np.inf, 0, larger)",
-        "larger",
+        "a.max(axis=0))\n    shift = np.where(larger == -np.inf, 0, larger)",
+        "a.max(axis=0))\n    shift = larger",
     ),
     "streaming: sink rounded": (
         STREAMING,
-        "np.where(sink == -np.inf, 0, np.exp(sink - m))",
-        "np.where(sink == -np.inf, 0, 1.0)",
+        "np.exp(sink - shift)  #",
+        "np.exp(sink.astype(m.dtype) - shift)  #",
     ),
     "streaming: masked values leak": (
         STREAMING,
@@ -505,7 +509,7 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
     ),
     "streaming: empty rows make NaN": (
         STREAMING,
-        "out=np.zeros_like(n), where=z[:, np.newaxis] != 0)",
+        "out=np.zeros_like(n), where=(z != 0) & (n != 0))",
         "out=np.zeros_like(n))",
     ),
     # gradients
@@ -514,7 +518,7 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
         ".sum(axis=-1) - gamma",
         ".sum(axis=-1) + gamma",
     ),
-    "gradients: 0 asks for NaN": (BACKWARD, "np.where(g == 0, 0, g * y)", "(g * y)"),
+    "gradients: 0 asks for NaN": (BACKWARD, "np.where((g == 0) | (y == 0), 0, g * y)", "(g * y)"),
     "gradients: δ forgotten": (BACKWARD, "da -= asked.delta", "da -= 0"),
     "gradients: weights from log Z": (
         BACKWARD,
@@ -564,5 +568,106 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
         GRADIENTS,
         "np.zeros(array.shape, call.work)",
         "np.zeros(array.shape, call.query.dtype)",
+    ),
+    # Torch, in blocks
+    "Torch blocks: half precision is worked in": (
+        T_BLOCKS,
+        "torch.promote_types(self.query.dtype, torch.float32)",
+        "self.query.dtype",
+    ),
+    "Torch blocks: a bias of −∞ added and not selected": (
+        T_BLOCKS,
+        "self._pairs(self.bias, rows, keys) != -torch.inf)",
+        "self._pairs(self.bias, rows, keys) != torch.nan)",
+    ),
+    "Torch blocks: a rule is asked the other way round": (
+        T_BLOCKS,
+        "self.mask(i.unsqueeze(-1), j)",
+        "self.mask(j, i.unsqueeze(-1))",
+    ),
+    "Torch blocks: a block on the edge of the band is whole": (
+        T_BLOCKS,
+        "elif not whole:",
+        "elif False:",
+    ),
+    "Torch blocks: what is wild enters wherever it stands": (
+        T_BLOCKS,
+        "term.masked_fill(~counted, 0.0)",
+        "term",
+    ),
+    "Torch blocks: the queries are one block": (
+        T_BLOCKS,
+        "QUERIES, KEYS = 256, 512",
+        "QUERIES, KEYS = 2**30, 512",
+    ),
+    "Torch blocks: the sink of the first block of queries for all": (
+        T_BLOCKS,
+        "return whole[..., rows.start : rows.stop]",
+        "return whole[..., : len(rows)]",
+    ),
+    "Torch blocks: n keeps its old exponent": (
+        T_FORWARD,
+        "n = share.unsqueeze(-1) * n + _sum",
+        "n = n + _sum",
+    ),
+    "Torch blocks: shift by the maximum of the block": (
+        T_FORWARD,
+        "larger = torch.maximum(m, a.amax(dim=-1))",
+        "larger = a.amax(dim=-1)",
+    ),
+    "Torch blocks: the gradient of log Z subtracted": (
+        T_BACKWARD,
+        "products.sum(dim=-1) - gamma",
+        "products.sum(dim=-1) + gamma",
+    ),
+    "Torch blocks: δ left out": (
+        T_BACKWARD,
+        "e * (g @ value.mT - queries.delta.unsqueeze(-1))",
+        "e * (g @ value.mT)",
+    ),
+    "Torch blocks: the slope of the cap left out": (
+        T_BACKWARD,
+        "da = (da * slope).masked_fill(da == 0, 0.0)",
+        "da = da",
+    ),
+    "Torch blocks: the sign of the sink's gradient": (
+        T_BACKWARD,
+        "(-weight * delta)",
+        "(weight * delta)",
+    ),
+    "Torch blocks: the gradient of the key unscaled": (
+        T_BACKWARD,
+        "dk = _of_factor(da.mT, call.scaled(rows))",
+        "dk = _of_factor(da.mT, call.of(call.query, rows))",
+    ),
+    "Torch blocks: what is not asked for meets NaN": (
+        T_BACKWARD,
+        "~seen | (excess == 0), 0.0)",
+        "~seen, 0.0)",
+    ),
+    "Torch blocks: a gradient of 0 by da meets the factor": (
+        T_BACKWARD,
+        "lambda: (da != 0, everywhere(factor))",
+        "lambda: (everywhere(da), everywhere(factor))",
+    ),
+    "Torch blocks: the output in the dtype of the work": (
+        T_STREAMING,
+        "average(n, z).to(call.query.dtype)",
+        "average(n, z)",
+    ),
+    "Torch blocks: gradients of tiled heads": (
+        T_BACKWARD,
+        "reshape(*front, heads // group, group, rows, depth).sum(dim=-3)",
+        "reshape(*front, group, heads // group, rows, depth).sum(dim=-4)",
+    ),
+    "Torch blocks: the state that is given ignored": (
+        T_BY_HAND,
+        "state_of(call) if state is None else _known(state, call.work)",
+        "state_of(call)",
+    ),
+    "Torch blocks: z of a state whose exponent was rounded": (
+        T_BY_HAND,
+        "(share * state.z).to(work)",
+        "state.z.to(work)",
     ),
 }

@@ -56,7 +56,8 @@ def gradients(
 def _asked(rows: range, state: State, g: Tensor, gamma: Tensor) -> _Asked:
     m, z, gamma = (x[..., rows.start : rows.stop] for x in (state[0], state[1], gamma))
     n, g = (x[..., rows.start : rows.stop, :] for x in (state[2], g))
-    products = (g * average(n, z)).masked_fill(g == 0, 0.0)
+    y = average(n, z)
+    products = (g * y).masked_fill((g == 0) | (y == 0), 0.0)  # an empty row asks for nothing
     delta = products.sum(dim=-1) - gamma
     g, delta = _quotient(g, z.unsqueeze(-1)), _quotient(delta, z)
     holds = torch.finfo(g.dtype).max / 2

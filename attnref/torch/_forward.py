@@ -34,13 +34,15 @@ def joined(a: State, b: State) -> State:
 
 
 def average(n: Tensor, z: Tensor) -> Tensor:
-    """Return y_t = n_t / z_t, 0 where no key was allowed."""
-    return (n / z.unsqueeze(-1)).masked_fill(z.unsqueeze(-1) == 0, 0.0)
+    """Return y_t = n_t / z_t, 0 where no key was allowed, whatever the sink is."""
+    z = z.unsqueeze(-1)
+    return (n / z).masked_fill((z == 0) | (n == 0), 0.0)
 
 
 def _of_rows(call: Call, rows: range) -> State:
-    m, z = _of_the_sink(call, rows)
-    n = m.new_zeros((*m.shape, call.value.shape[-1]))
+    front = (*call.shape[:-2], len(rows))
+    n = call.value.new_zeros((*front, call.value.shape[-1]), dtype=call.work)
+    m, z = n.new_full(front, -torch.inf), n.new_zeros(front)
     for keys, here in call.blocks(rows):
         a = call.scores(rows, keys, here)
         larger = torch.maximum(m, a.amax(dim=-1))
@@ -49,17 +51,16 @@ def _of_rows(call: Call, rows: range) -> State:
         z = share * z + e.sum(dim=-1)
         n = share.unsqueeze(-1) * n + _sum_of_values(call, keys, a, e)
         m = larger
-    return m, z, n
+    return (m, z, n) if call.sink is None else _with_sink(call.sink_of(rows), m, z, n)
 
 
-def _of_the_sink(call: Call, rows: range) -> tuple[Tensor, Tensor]:
-    """Return m and z of the sink, one more key; of no key where there is none."""
-    front = (*call.shape[:-2], len(rows))
-    sink = call.query.new_full((), -torch.inf, dtype=torch.float64)
-    sink = sink if call.sink is None else call.sink_of(rows)
-    m = sink.to(call.work)
-    z = (sink - m.double()).exp().masked_fill(sink == -torch.inf, 0.0)  # not 1 where m is rounded
-    return m.expand(front), z.to(call.work).expand(front)
+def _with_sink(sink: Tensor, m: Tensor, z: Tensor, n: Tensor) -> State:
+    """Count the sink, one more key, last; it has no value, but NaN shows where there are keys."""
+    larger = torch.maximum(m, sink.to(m.dtype))
+    shift = larger.masked_fill(larger == -torch.inf, 0.0)
+    share, own = (m - shift).exp(), (sink - shift.double()).exp()  # not 1 where it is rounded
+    n = (share.unsqueeze(-1) * n).masked_fill(own.isnan().unsqueeze(-1), torch.nan)
+    return larger, share * z + own.to(m.dtype), n.masked_fill((m == -torch.inf).unsqueeze(-1), 0.0)
 
 
 def _sum_of_values(call: Call, keys: range, a: Tensor, e: Tensor) -> Tensor:

@@ -90,6 +90,8 @@ def attention_gradients(
     outputs = (*call.shape[:-1], value.shape[-1])
     _entry.gradients(query, outputs, grad_output=grad_output, grad_log_z=grad_log_z)
     _shapes.state_fits(Partial, state, outputs)
+    if state is not None:
+        _entry.one_device(query=query, state=state.n)
     known = state_of(call) if state is None else _known(state, call.work)
     gamma = query.new_zeros(()) if grad_log_z is None else grad_log_z
     asked = grad_output.expand(outputs), gamma.expand(outputs[:-1])

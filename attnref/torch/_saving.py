@@ -2,17 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import wraps
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from attnref._rules import Rule
 from attnref.torch._blocks import ARRAYS, Call
 from attnref.torch._forward import State
 
-Backward = Callable[[Any, Tensor], tuple[Tensor | None, ...]]
+Found = tuple[Tensor | None, ...]
+Backward = Callable[[Any, Tensor], Found]
 
 
 def keep(ctx: Any, call: Call, state: State) -> None:
@@ -44,13 +45,31 @@ def as_given(call: Call, found: dict[str, Tensor]) -> tuple[Tensor | None, ...]:
 
 
 def once(backward: Backward) -> Backward:
-    """Refuse to differentiate a backward pass, which Torch would ignore where g is constant."""
-    guarded = once_differentiable(backward)
+    """Make a backward pass that refuses to be differentiated.
 
-    def run(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
-        if torch.is_grad_enabled() and not g.requires_grad:
-            g = g.detach().requires_grad_()
-        result: tuple[Tensor | None, ...] = guarded(ctx, g)
-        return result
+    Torch's `once_differentiable` refuses where its node is visited, and from there no way leads to
+    the inputs: in a sum of losses, the term would be left out of a second derivative, unsaid.
+    """
+
+    @wraps(backward)
+    def run(ctx: Any, g: Tensor) -> Found:
+        with torch.no_grad():
+            found = backward(ctx, g)
+        if not torch.is_grad_enabled():
+            return found
+        last: Found = _Last.apply(found, g, *ctx.saved_tensors)  # type: ignore[no-untyped-call]  # Torch leaves it untyped
+        return last
 
     return run
+
+
+class _Last(torch.autograd.Function):
+    """Gradients as they are, of the inputs, and without any of their own."""
+
+    @staticmethod
+    def forward(ctx: Any, found: Found, *sources: Tensor | None) -> Found:
+        return found
+
+    @staticmethod
+    def backward(ctx: Any, *g: Tensor) -> None:
+        raise RuntimeError("attention in blocks is differentiable once; attention, any times")
