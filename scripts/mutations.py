@@ -31,7 +31,15 @@ BLOCKS = (
     ["gradients"],
     ["checks"],
 )
-IN_BLOCKS = ("rules", "heads", "call", "workers", "streaming", "backward", "gradients")
+TORCH_BLOCKS = (
+    ["torch_streaming", "torch_once"],
+    ["torch_blocks_gradients", "block_edges"],
+)
+SEVERAL = (["torch_distributed"],)
+IN_BLOCKS = (
+    *("rules", "heads", "call", "workers", "streaming", "backward", "gradients"),
+    *("blocks", "forward", "saving"),
+)
 TORCH = (
     ["torch_attention", "torch", "torch_merging"],
     ["torch_drop_in", "torch_gradients"],
@@ -97,9 +105,12 @@ def _first_failure(path: str, copy: Path) -> str | None:
 
 
 def _rooms(path: str) -> tuple[list[str], ...]:
+    in_blocks = Path(path).stem.removeprefix("_") in IN_BLOCKS
+    if "/distributed/" in path:
+        return SEVERAL
     if "/torch/" in path:
-        return TORCH
-    return BLOCKS if Path(path).stem.removeprefix("_") in IN_BLOCKS else NUMPY
+        return TORCH_BLOCKS if in_blocks else TORCH
+    return BLOCKS if in_blocks else NUMPY
 
 
 def _failure(files: list[str], copy: Path) -> str | None:
