@@ -18,7 +18,7 @@ ROOM = 2**19  # bytes of the scores of a block
 class Gradients(NamedTuple):
     """The gradients of what went in, each of its shape and dtype.
 
-    Arguments:
+    Attributes:
         query: ∂ℓ/∂q, for the loss ℓ whose gradients by the output were given.
         key: ∂ℓ/∂k.
         value: ∂ℓ/∂v.

@@ -257,8 +257,8 @@ compare(
 # **How far a right output may be off** follows from the data: `attnref.testing.assert_close` judges any
 # implementation by the bound derived from them.
 #
-# **In blocks, work is done in the query's own dtype,** in float32 for 16 bits, and stays within the bound for
-# that dtype as long as no score overflows it. All else on this page holds for
+# **In blocks, work is done in the query's own dtype,** in float32 for float16 and bfloat16, and stays within the
+# bound for that dtype as long as no score overflows it. All else on this page holds for
 # [`streaming_attention`](reference/blocks.md) and its gradients too.
 #
 # ## The normaliser

@@ -25,6 +25,9 @@ T_BLOCKS, T_FORWARD, T_BACKWARD, T_STREAMING, T_BY_HAND = (
     f"attnref/torch/{room}.py"
     for room in ("_blocks", "_forward", "_backward", "_streaming", "_gradients")
 )
+T_RANKS, T_RING, T_ROUNDS, T_SHARDED = (
+    f"attnref/torch/distributed/{room}.py" for room in ("_ranks", "_ring", "_rounds", "_sharded")
+)
 
 MUTANTS: dict[str, tuple[str, str, str]] = {
     # the row
@@ -669,5 +672,124 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
         T_BY_HAND,
         "(share * state.z).to(work)",
         "state.z.to(work)",
+    ),
+    # several ranks
+    "Torch ranks: exponents forgotten": (
+        T_SHARDED,
+        "share = (m - largest.masked_fill(largest == -torch.inf, 0.0)).exp()",
+        "share = torch.ones_like(m)",
+    ),
+    "Torch ranks: a query that no rank has a key for gives NaN": (
+        T_SHARDED,
+        "(m - largest.masked_fill(largest == -torch.inf, 0.0))",
+        "(m - largest)",
+    ),
+    "Torch ranks: the sink counted by every rank": (
+        T_SHARDED,
+        "counted = call if ranks.rank == 0 else replace(call, sink=None)",
+        "counted = call",
+    ),
+    "Torch ranks: gradients of the query not added up": (
+        T_SHARDED,
+        '        if "query" in found:',
+        "        if False:",
+    ),
+    "Torch ranks: gradients rounded before they are added up": (
+        T_SHARDED,
+        'ctx.ranks.add(found["query"])',
+        'ctx.ranks.add(found["query"].copy_(found["query"].to(call.query.dtype)))',
+    ),
+    "Torch ranks: the state of own keys saved": (
+        T_SHARDED,
+        "_saving.keep(ctx, call, (m, z, n))",
+        "_saving.keep(ctx, call, state(counted))",
+    ),
+    "Torch ring: the sink counted in every round": (
+        T_ROUNDS,
+        "sink=whole.sink if rank == self.ranks.rank else None",
+        "sink=whole.sink",
+    ),
+    "Torch ring: columns of the wrong keys": (
+        T_ROUNDS,
+        "        columns = self.columns(rank)\n",
+        "        columns = slice(0, self.sizes[rank])\n",
+    ),
+    "Torch ring: keys of one rank counted for another": (
+        T_ROUNDS,
+        "return slice(stop - self.sizes[rank], stop)",
+        "return slice(sum(self.sizes) - stop, sum(self.sizes) - stop + self.sizes[rank])",
+    ),
+    "Torch ring: gradients forgotten where a bias has one column for all": (
+        T_ROUNDS,
+        "            total += gradient\n",
+        "            total.copy_(gradient)\n",
+    ),
+    "Torch ring: the gradient of a bias at the wrong keys": (
+        T_ROUNDS,
+        "_part(sums[name], self.columns(rank)) if",
+        "_part(sums[name], slice(0, self.sizes[rank])) if",
+    ),
+    "Torch ring: gradients rounded in every round": (
+        T_ROUNDS,
+        "return coming, self.ranks.pass_on(moving, coming, tag)",
+        "return coming, self.ranks.pass_on([x.bfloat16().to(x.dtype) if tag else x for x in "
+        "moving], coming, tag)",
+    ),
+    "Torch ring: gradients of keys where none is wanted here not passed on": (
+        T_RING,
+        ' | {"key", "value"}  #',
+        "  #",
+    ),
+    "Torch ring: a graph of one rank alone": (
+        T_RING,
+        "any(x.requires_grad for x in given)",
+        "any(x.requires_grad for x in call.arrays()[:3])",
+    ),
+    "Torch ring: a mask refused by its own rank alone": (
+        T_RING,
+        "    ranks.agree(check_pairs)\n",
+        "    check_pairs()\n",
+    ),
+    "Torch ranks: shapes compared, and no bits": (
+        T_RANKS,
+        "zlib.crc32(bits.numpy().data)",
+        "zlib.crc32(bytes())",
+    ),
+    "Torch ranks: an error kept to itself": (
+        T_RANKS,
+        "            self._gather(str(error))\n            raise\n",
+        "            raise error\n",
+    ),
+    "Torch ranks: only some errors told": (
+        T_RANKS,
+        "except Exception as error:",
+        "except (TypeError, ValueError) as error:",
+    ),
+    "Torch ranks: a rank of the group taken for one of the world": (
+        T_RANKS,
+        "peer = dist.get_global_rank(self.group, (self.rank + ahead) % self.size)",
+        "peer = (self.rank + ahead) % self.size",
+    ),
+    "Torch ranks: what comes is not waited for": (
+        T_RANKS,
+        "                    work.wait()\n",
+        "                    pass\n",
+    ),
+    "Torch ranks: a failure without the rank that met it": (
+        T_RANKS,
+        'f"rank {self.rank} of {self.size}: another rank failed',
+        'f"another rank failed',
+    ),
+    "Torch ranks: silence in the ring not named": (
+        T_RANKS,
+        "        def wait() -> None:\n"
+        '            with self._together("passing on"):\n                for',
+        "        def wait() -> None:\n            if True:\n                for",
+    ),
+    "Torch ranks: an outsider let in": (T_RANKS, "if self.rank < 0:", "if False:"),
+    "Torch ranks: no group asked for": (
+        T_RANKS,
+        "if not (dist.is_available() and dist.is_initialized()):",
+        "if False:",
     ),
 }

@@ -14,6 +14,12 @@ from sitebuild.execute import execute
 from sitebuild.memory import Record
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Let marks for processes side by side stand where there is one process."""
+    if not config.pluginmanager.hasplugin("xdist"):
+        config.addinivalue_line("markers", "xdist_group(name): run in one process")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Send all that looks at the site to one process, so that it is built once there too."""
     if config.pluginmanager.hasplugin("xdist"):

@@ -16,7 +16,7 @@ from attnref.torch._partial import Partial
 class Gradients(NamedTuple):
     """The gradients of what went in, each of its shape and dtype.
 
-    Arguments:
+    Attributes:
         query: ∂ℓ/∂q, for the loss ℓ whose gradients by the output were given.
         key: ∂ℓ/∂k.
         value: ∂ℓ/∂v.

@@ -278,7 +278,7 @@ in_torch = [case["ratio"]["attnref, Torch"] for case in cases.values()]
 # In Torch the same steps take `{python} f"{min(in_torch):.1f}"` to `{python} f"{max(in_torch):.1f}"` times SDPA: for rules,
 # sinks and slopes of log Z, not for speed. The plain way, *eager* or *whole*, sends the matrix to memory and back at each step.
 #
-# `python scripts/benchmarks/speed.py --rounds 7` makes the table. Run it: other processors, other ratios.
+# `python scripts/benchmarks/speed.py` makes the table. Run it: other processors, other ratios.
 #
 # ## What goes wrong
 #

@@ -1,6 +1,6 @@
 """Measure how fast attention in blocks is, against others, on one thread of this machine.
 
-    .venv/bin/python scripts/benchmarks/speed.py [--rounds 7] [--out docs/guide/cost.json]
+    .venv/bin/python scripts/benchmarks/speed.py [--rounds 5] [--out docs/guide/cost.json]
 
 All contenders of a case take turns in one process, and a turn is measured in CPU time. A ratio is
 the median, over the turns, of a contender's time to that of Torch's own function in the same turn.
@@ -34,7 +34,7 @@ Row = dict[str, Any]
 def main() -> None:
     """Print the tables, and write what was measured as JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=7, help="turns of each case")
+    parser.add_argument("--rounds", type=int, default=5, help="turns of each case")
     parser.add_argument("--out", type=Path, help="a JSON file for what is measured")
     options = parser.parse_args()
     torch.set_num_threads(1)
