@@ -29,7 +29,7 @@ def over(work: Callable[[Task], None], tasks: Iterable[Task]) -> None:
 
 
 def _threads() -> int:
-    return max((library.num_threads for library in _blas().lib_controllers), default=1)
+    return min((library.num_threads for library in _blas().lib_controllers), default=1)
 
 
 @cache

@@ -2,6 +2,7 @@
 
 import tracemalloc
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 import torch
 
 import attnref.torch
-from attnref import attention, attention_gradients, streaming_attention
+from attnref import _workers, attention, attention_gradients, streaming_attention
 from attnref.masks import Rule
 from attnref.testing import assert_close
 from oracle import Floats
@@ -93,3 +94,13 @@ def test_rule_and_lengths_of_a_batch_go_together_by_a_bias() -> None:
     found = streaming_attention(query, key, value, mask=Rule.causal(S, S), bias=bias)
     mask = attnref.masks.causal(S, S) & padding
     assert_close(found, query, key, value, mask=mask)
+
+
+@pytest.mark.parametrize(("own", "expected"), [((2, 1, 3), 1), ((3, 2), 2), ((), 1)])
+def test_threads_are_those_of_the_most_limited_algebra(
+    own: tuple[int, ...], expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a process has several libraries, one that was loaded later and unlimited counts not."""
+    libraries = [SimpleNamespace(num_threads=n) for n in own]
+    monkeypatch.setattr(_workers, "_blas", lambda: SimpleNamespace(lib_controllers=libraries))
+    assert _workers._threads() == expected

@@ -26,6 +26,7 @@ from threadpoolctl import threadpool_limits
 SIZES = {128: 1, 512: 8, 2048: 8, 8192: 2}  # L = S: heads
 DTYPES = ("float32", "float64")
 BASE = "Torch SDPA"
+OWN_THREADS = {"JAX", "ONNX Runtime"}  # which turn for a while after their work is done
 LIBRARIES = ("numpy", "torch", "onnxruntime", "jax")
 
 Row = dict[str, Any]
@@ -66,7 +67,7 @@ def measured(case: Case, rounds: int) -> Row:
             calls[(contender.__doc__ or "").rstrip(".")] = call
     for call in calls.values():
         call()
-    turns = [{name: _seconds(call) for name, call in calls.items()} for _ in range(rounds)]
+    turns = [{name: _seconds(name, call) for name, call in calls.items()} for _ in range(rounds)]
     times = {name: statistics.median(turn[name] for turn in turns) for name in calls}
     ratios = {name: statistics.median(turn[name] / turn[BASE] for turn in turns) for name in calls}
     return {
@@ -129,10 +130,11 @@ def _names() -> list[str]:
     return [(contender.__doc__ or "").rstrip(".") for contender in CONTENDERS]
 
 
-def _seconds(call: Any) -> float:
-    start = time.process_time()
+def _seconds(name: str, call: Any) -> float:
+    clock = time.process_time if name in OWN_THREADS else time.thread_time
+    start = clock()
     call()
-    return time.process_time() - start
+    return clock() - start
 
 
 def _slope(points: list[tuple[float, float]]) -> float:
