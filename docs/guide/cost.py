@@ -229,7 +229,7 @@ slower = fastest(16_384) / (wanted / done)
 #
 # Time relative to Torch's `scaled_dot_product_attention`, SDPA: below 1 is faster. 8 heads of 2048 queries and keys;
 # *one query* has 16 384 keys; *short* is one head of 128. One thread, depths 64, medians of
-# `{python} cost["rounds"]` turns, good to a few per cent; a blank was not measured.
+# `{python} cost["rounds"]` turns, good to about a tenth; a blank was not measured.
 
 # %% tags=["hide-input"]
 others = [name for name in row("forward", 2048)["ratio"] if name != TORCH]
