@@ -18,12 +18,8 @@ ROOM = 2**19  # bytes of the scores of a block
 class Gradients(NamedTuple):
     """The gradients of what went in, each of its shape and dtype.
 
-    Attributes:
-        query: ∂ℓ/∂q, for the loss ℓ whose gradients by the output were given.
-        key: ∂ℓ/∂k.
-        value: ∂ℓ/∂v.
-        bias: ∂ℓ/∂b, 0 where a key is masked; None where no bias was given.
-        sink: ∂ℓ/∂sink; None where no sink was given.
+    Those of bias and sink are None where none was given; that of a bias is 0 where it masks, and
+    where a mask does.
     """
 
     query: Floats
