@@ -23,6 +23,7 @@ from attnref import Gradients, Partial, _call, attention_gradients, masks, parti
 from attnref.masks import Rule
 from differences import NAMES, short
 from gradient_bounds import gradient_bounds
+from in_blocks import BLOCKS, HKV, HQ, ROWS, every_block, every_dtype, working
 from oracle import Bounds, Floats
 from samples import (
     D_K,
@@ -41,13 +42,8 @@ from samples import (
     triple,
 )
 
-BLOCKS = (1, 2, 3, S, S + 9, None)
-HQ, HKV = 6, 2  # each head of key and value is read by three of the query
-ROWS = 263  # more than one block of queries
 NAN, INF = math.nan, math.inf
 
-every_block = pytest.mark.parametrize("block_size", BLOCKS, ids=str)
-every_dtype = pytest.mark.parametrize("dtype", DTYPES)
 
 EMPTY, ABSENT = 2, 3  # a query that sees no key, a key that no query sees
 MASK = random_mask(L, S)
@@ -55,11 +51,6 @@ MASK[EMPTY] = MASK[:, ABSENT] = False
 SEEING = [t for t in range(L) if t != EMPTY]
 KEPT = [s for s in range(S) if s != ABSENT]
 assert MASK[SEEING].any(axis=1).all()
-
-
-def working(dtype: Any) -> str:
-    """Return the dtype of the work: float32 for float16, and else its own."""
-    return "float64" if np.dtype(dtype).itemsize == 8 else "float32"
 
 
 def cast(problem: Problem, dtype: str) -> Problem:

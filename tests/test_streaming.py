@@ -19,11 +19,11 @@ from attnref import attention, masks, partial_attention, streaming_attention
 from attnref.masks import Rule
 from attnref.testing import assert_close
 from families import FAMILIES, family
+from in_blocks import BLOCKS, HKV, HQ, ROWS, every_block, every_dtype, working
 from oracle import Floats
 from samples import (
     D_K,
     D_V,
-    DTYPES,
     LAYOUTS,
     B,
     L,
@@ -37,18 +37,7 @@ from samples import (
     triple,
 )
 
-BLOCKS = (1, 2, 3, S, S + 9, None)
-HQ, HKV = 6, 2  # each head of key and value is read by three of the query
-ROWS = 263  # more than one block of queries
 NAN, INF = math.nan, math.inf
-
-every_block = pytest.mark.parametrize("block_size", BLOCKS, ids=str)
-every_dtype = pytest.mark.parametrize("dtype", DTYPES)
-
-
-def working(dtype: Any) -> str:
-    """Return the dtype of the work: float32 for float16, and else its own."""
-    return "float64" if np.dtype(dtype).itemsize == 8 else "float32"
 
 
 def right(problem: Problem) -> oracle.Quantity:

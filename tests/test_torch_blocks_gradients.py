@@ -27,12 +27,11 @@ from attnref.torch import (
     scores,
 )
 from gradient_bounds import Bounds, assert_near, gradient_bounds, rounded
+from in_blocks import BLOCKS, every_block
 from samples import D_V, B, Floats, L, Problem, S, normal, problems, random_mask, triple
-from torch_problems import Given, cast, clipped, floating, held, in_torch
+from torch_problems import WRONG_SIZES, Given, cast, clipped, floating, held, in_torch
 
 NAN, INF = math.nan, math.inf
-BLOCKS = (1, 2, 3, S, S + 9, None)
-every_block = pytest.mark.parametrize("block_size", BLOCKS)
 NAMES = Gradients._fields
 QUERY, KEY, VALUE = (torch.tensor(x) for x in triple())
 G, GAMMA = torch.tensor(normal(L, D_V, seed=1)), torch.tensor(normal(L, seed=2))
@@ -582,14 +581,7 @@ REFUSED: dict[str, tuple[Given, type[Exception], str]] = {
     "a sink that enlarges": ({"sink": KEY[0]}, ValueError, r"sink must broadcast to the rows"),
     "scale": ({"scale": NAN}, ValueError, "scale must be finite, not nan"),
     "softcap": ({"softcap": -1}, ValueError, "softcap must be positive, or None for no cap: -1"),
-    "no keys in a block": ({"block_size": 0}, ValueError, "block_size must be at least 1: 0"),
-    "negative block": ({"block_size": -1}, ValueError, "block_size must be at least 1: -1"),
-    "a flag for a block": (
-        {"block_size": True},
-        TypeError,
-        "block_size must be an integer, not bo",
-    ),
-    "half a key": ({"block_size": 1.5}, TypeError, "block_size must be an integer, not float"),
+    **WRONG_SIZES,
 }
 
 

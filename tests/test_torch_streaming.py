@@ -19,12 +19,11 @@ import oracle
 from attnref.testing import assert_close
 from attnref.torch import attention, masks, streaming_attention
 from gradient_bounds import assert_near, gradient_bounds, rounded
+from in_blocks import BLOCKS, every_block
 from samples import D_V, B, Floats, L, Mask, Problem, S, normal, problems, random_mask, triple
-from torch_problems import Given, cast, clipped, floating, held, in_torch, tensor
+from torch_problems import WRONG_SIZES, Given, cast, clipped, floating, held, in_torch, tensor
 
 NAN, INF = math.nan, math.inf
-BLOCKS = (1, 2, 3, S, S + 9, None)
-every_block = pytest.mark.parametrize("block_size", BLOCKS)
 every_wildness = pytest.mark.parametrize("wild", [NAN, INF, -INF])
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 every_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -941,14 +940,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "softcap": ({"softcap": 0}, ValueError, "softcap must be positive, or None for no cap: 0"),
     "a sink of another kind": ({"sink": "0"}, TypeError, "sink must be a torch.Tensor or a real"),
     "a sink that enlarges": ({"sink": KEY[0]}, ValueError, r"sink must broadcast to the rows"),
-    "no keys in a block": ({"block_size": 0}, ValueError, "block_size must be at least 1: 0"),
-    "negative block": ({"block_size": -1}, ValueError, "block_size must be at least 1: -1"),
-    "a flag for a block": (
-        {"block_size": True},
-        TypeError,
-        "block_size must be an integer, not bo",
-    ),
-    "half a key": ({"block_size": 1.5}, TypeError, "block_size must be an integer, not float"),
+    **WRONG_SIZES,
 }
 
 

@@ -55,3 +55,15 @@ def clipped(problem: Problem, largest: float) -> Problem:
             near = np.where(x == -np.inf, x, np.clip(x, -largest, largest))
             small[field.name] = near.astype(x.dtype)
     return replace(problem, **small)
+
+
+WRONG_SIZES: dict[str, tuple[Given, type[Exception], str]] = {
+    "no keys in a block": ({"block_size": 0}, ValueError, "block_size must be at least 1: 0"),
+    "negative block": ({"block_size": -1}, ValueError, "block_size must be at least 1: -1"),
+    "a flag for a block": (
+        {"block_size": True},
+        TypeError,
+        "block_size must be an integer, not bo",
+    ),
+    "half a key": ({"block_size": 1.5}, TypeError, "block_size must be an integer, not float"),
+}

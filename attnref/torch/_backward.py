@@ -41,10 +41,7 @@ def gradients(
     names: Collection[str] = ARRAYS,
 ) -> dict[str, Tensor]:
     """Return the gradients that are asked for by name, in the dtype of the work."""
-    arrays = {name: x for name, x in zip(ARRAYS, call.arrays(), strict=True) if x is not None}
-    sums = {
-        name: torch.zeros_like(x, dtype=call.work) for name, x in arrays.items() if name in names
-    }
+    sums = call.sums(names)
     gamma = torch.zeros_like(state[1]) if gamma is None else gamma
     g, gamma = g.to(call.work), gamma.to(call.work)
     with exactly(call.query):

@@ -1,6 +1,6 @@
 """A call in blocks of queries and keys, all heads at once: the scores of a block, and safe sums."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
@@ -39,6 +39,12 @@ class Call:
     def arrays(self) -> tuple[Tensor | None, ...]:
         """Return what may have a gradient."""
         return tuple(getattr(self, name) for name in ARRAYS)
+
+    def sums(self, names: Collection[str]) -> dict[str, Tensor]:
+        """Return gradients that nothing was added to yet, by name, in the dtype of the work."""
+        arrays = zip(ARRAYS, self.arrays(), strict=True)
+        given = {name: x for name, x in arrays if x is not None and name in names}
+        return {name: torch.zeros_like(x, dtype=self.work) for name, x in given.items()}
 
     def rows(self) -> list[range]:
         """Return the blocks of queries."""

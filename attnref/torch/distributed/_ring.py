@@ -129,7 +129,7 @@ class _Ringed(torch.autograd.Function):
             return gradients(ring.call(call, rank, k, v), known, g, names=names)
 
         ring: Ring = ctx.ring
-        sums = ring.nothing(call, names)
+        sums = call.sums(names)
         for rank, found in ring.rounds(call, visit):
             ring.add(rank, sums, found)
             sums["key"], sums["value"] = ring.pass_on(rank, [sums["key"], sums["value"]])

@@ -1,15 +1,14 @@
 """The ring: whose keys are where, and how they go from rank to rank with what belongs to them."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TypeVar
 
-import torch
 from torch import Tensor
 
 from attnref._rules import Rule
-from attnref.torch._blocks import ARRAYS, Call
+from attnref.torch._blocks import Call
 from attnref.torch.distributed._ranks import Ranks
 
 Found = TypeVar("Found")
@@ -55,12 +54,6 @@ class Ring:
             wait()
             key, value = coming or (key, value)
             yield rank, found
-
-    def nothing(self, whole: Call, names: Collection[str]) -> dict[str, Tensor]:
-        """Return gradients that nothing was added to yet."""
-        arrays = zip(ARRAYS, whole.arrays(), strict=True)
-        given = {name: x for name, x in arrays if x is not None and name in names}
-        return {name: torch.zeros_like(x, dtype=whole.work) for name, x in given.items()}
 
     def add(self, rank: int, sums: dict[str, Tensor], found: dict[str, Tensor]) -> None:
         """Add to the gradients what the keys of a rank have found."""
