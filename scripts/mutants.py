@@ -686,8 +686,8 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
     ),
     "Torch ranks: the sink counted by every rank": (
         T_SHARDED,
-        "counted = call if ranks.rank == 0 else replace(call, sink=None)",
-        "counted = call",
+        "with_sink(call, *_of_all(ranks, *of_keys(call)))",
+        "_of_all(ranks, *with_sink(call, *of_keys(call)))",
     ),
     "Torch ranks: gradients of the query not added up": (
         T_SHARDED,
@@ -702,12 +702,12 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
     "Torch ranks: the state of own keys saved": (
         T_SHARDED,
         "_saving.keep(ctx, call, (m, z, n))",
-        "_saving.keep(ctx, call, state(counted))",
+        "_saving.keep(ctx, call, of_keys(call))",
     ),
     "Torch ring: the sink counted in every round": (
-        T_ROUNDS,
-        "sink=whole.sink if rank == self.ranks.rank else None",
-        "sink=whole.sink",
+        T_RING,
+        "return of_keys(ring.call(call, rank, k, v))",
+        "return with_sink(call, *of_keys(ring.call(call, rank, k, v)))",
     ),
     "Torch ring: columns of the wrong keys": (
         T_ROUNDS,

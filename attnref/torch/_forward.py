@@ -13,7 +13,12 @@ State = tuple[Tensor, Tensor, Tensor]
 
 
 def state(call: Call) -> State:
-    """Return (m, z, n) of all queries and of the keys that they see, in the dtype of the work."""
+    """Return (m, z, n) of all queries and of all that they see, in the dtype of the work."""
+    return with_sink(call, *of_keys(call))
+
+
+def of_keys(call: Call) -> State:
+    """Return the state of the keys, the sink left out."""
     front = call.shape[:-1]
     n = call.value.new_empty((*front, call.value.shape[-1]), dtype=call.work)
     m, z = n.new_empty(front), n.new_empty(front)
@@ -51,11 +56,14 @@ def _of_rows(call: Call, rows: range) -> State:
         z = share * z + e.sum(dim=-1)
         n = share.unsqueeze(-1) * n + _sum_of_values(call, keys, a, e)
         m = larger
-    return (m, z, n) if call.sink is None else _with_sink(call.sink_of(rows), m, z, n)
+    return m, z, n
 
 
-def _with_sink(sink: Tensor, m: Tensor, z: Tensor, n: Tensor) -> State:
+def with_sink(call: Call, m: Tensor, z: Tensor, n: Tensor) -> State:
     """Count the sink, one more key, last; it has no value, but NaN shows where there are keys."""
+    if call.sink is None:
+        return m, z, n
+    sink = call.sink_of(range(m.shape[-1]))
     larger = torch.maximum(m, sink.to(m.dtype))
     shift = larger.masked_fill(larger == -torch.inf, 0.0)
     share, own = (m - shift).exp(), (sink - shift.double()).exp()  # not 1 where it is rounded

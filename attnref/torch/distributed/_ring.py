@@ -12,7 +12,7 @@ from attnref._rules import Rule
 from attnref.torch import _blocks, _saving
 from attnref.torch._backward import gradients
 from attnref.torch._blocks import Call
-from attnref.torch._forward import State, average, joined, state
+from attnref.torch._forward import State, average, joined, of_keys, with_sink
 from attnref.torch.distributed._ranks import Checked, Ranks
 from attnref.torch.distributed._rounds import Ring
 
@@ -112,9 +112,10 @@ class _Ringed(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, call: Call, ring: Ring, *arrays: Tensor | None) -> Tensor:
         def visit(rank: int, k: Tensor, v: Tensor) -> State:
-            return state(ring.call(call, rank, k, v))
+            return of_keys(ring.call(call, rank, k, v))
 
-        m, z, n = reduce(joined, (found for _, found in ring.rounds(call, visit)))
+        found = (state for _, state in ring.rounds(call, visit))
+        m, z, n = with_sink(call, *reduce(joined, found))
         _saving.keep(ctx, call, (m, z, n))
         ctx.ring = ring
         return average(n, z).to(call.query.dtype)

@@ -1,6 +1,5 @@
 """Keys split over ranks, the same queries on each: partial states, added up by the monoid."""
 
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -11,7 +10,7 @@ from attnref._rules import Rule
 from attnref.torch import _blocks, _saving
 from attnref.torch._backward import gradients
 from attnref.torch._blocks import Call
-from attnref.torch._forward import State, average, state
+from attnref.torch._forward import State, average, of_keys, with_sink
 from attnref.torch.distributed._ranks import Checked, Ranks, numbers
 
 
@@ -98,8 +97,7 @@ class _Sharded(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, call: Call, ranks: Ranks, *arrays: Tensor | None) -> Tensor:
-        counted = call if ranks.rank == 0 else replace(call, sink=None)
-        m, z, n = _of_all(ranks, *state(counted))
+        m, z, n = with_sink(call, *_of_all(ranks, *of_keys(call)))
         _saving.keep(ctx, call, (m, z, n))
         ctx.ranks = ranks
         return average(n, z).to(call.query.dtype)
