@@ -2,6 +2,7 @@
 
 python3 scripts/serve.py            serves it on http://127.0.0.1:8000, and anew after every change
 python3 scripts/serve.py --build    builds site/ strictly: any warning is a failure
+python3 scripts/serve.py --offline FILE    builds the site to be read from a folder, and zips it
 """
 
 import argparse
@@ -10,6 +11,8 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
+import zipfile
 from pathlib import Path
 
 from environment import ensure, remove
@@ -23,10 +26,15 @@ def main() -> int:
         description="Serve attnref's website on this machine, or build it."
     )
     parser.add_argument("--build", action="store_true", help="build site/ strictly and end")
+    parser.add_argument(
+        "--offline", type=Path, metavar="FILE", help="build the site to be read offline, as a zip"
+    )
     parser.add_argument("--port", type=int, default=8000, help="the port to serve on (%(default)s)")
     options = parser.parse_args()
     if options.build:
         return build(ROOT, ensure())
+    if options.offline:
+        return offline(ensure(), options.offline.resolve())
     check_port(options.port)
     return serve(ROOT, ensure(), options.port)
 
@@ -37,17 +45,8 @@ def build(root: Path, python: Path) -> int:
     with lock(root, "build"):
         remove(site)
         remove(building)
-        command: list[str | Path] = [
-            python,
-            "-m",
-            "mkdocs",
-            "build",
-            "--strict",
-            "--site-dir",
-            building,
-        ]
         try:
-            code = run(command, root, settings(root))
+            code = mkdocs(python, building, settings(root))
             if code == 0:
                 building.rename(site)
         finally:
@@ -56,6 +55,42 @@ def build(root: Path, python: Path) -> int:
         summary(site) if code == 0 else "The build failed, for the reason above; there is no site/."
     )
     return code
+
+
+def mkdocs(python: Path, site: Path, variables: "dict[str, str]") -> int:
+    """Have MkDocs build into a folder, strictly."""
+    command: list[str | Path] = [
+        python,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "--site-dir",
+        site,
+    ]
+    return run(command, ROOT, variables)
+
+
+def offline(python: Path, archive: Path) -> int:
+    """Put a site into a zip that is read from a folder, without a server: its pages are files."""
+    variables = dict(settings(ROOT), ATTNREF_DIRECTORY_URLS="false", ATTNREF_SITE_URL="")
+    with lock(ROOT, "build"), tempfile.TemporaryDirectory() as folder:
+        site = Path(folder, "attnref")
+        code = mkdocs(python, site, variables)
+        if code == 0:
+            pack(site, archive)
+            print(f"Wrote {archive}: unpack it and open attnref/index.html.")
+    return code
+
+
+def pack(site: Path, archive: Path) -> None:
+    """Write a zip in which nothing depends on when or where it was made."""
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        for path in sorted(site.rglob("*")):
+            if path.is_file():
+                entry = zipfile.ZipInfo(path.relative_to(site.parent).as_posix())
+                entry.external_attr = 0o644 << 16
+                packed.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
 
 
 def summary(site: Path) -> str:

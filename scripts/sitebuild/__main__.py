@@ -7,12 +7,11 @@ that knows mkdocstrings too can put a docstring for each line `::: name` of the 
 
 import argparse
 import os
-import re
 import shutil
 import sys
 from pathlib import Path
 
-from sitebuild import register, rules, script
+from sitebuild import history, plain, register, rules, script
 from sitebuild.convert import convert
 from sitebuild.execute import execute
 from sitebuild.memory import ROOT
@@ -20,12 +19,6 @@ from sitebuild.script import PageError
 
 MARK = ".attnref-markdown"
 NOT_COPIED = ("*.py", "__pycache__", "ruff.toml", ".*")
-CODE_OR_LINK = re.compile(
-    r"^ *(?P<fence>`{3,}|~{3,}).*?^ *(?P=fence)[`~]*$"
-    r"|(?<!`)(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)"
-    r"|(?P<link>(?:\]\(|^\[[^]\n]+\]: *)(?![a-z]+:)[^)\s]*)\.py(?=[#)\s])",
-    re.MULTILINE | re.DOTALL,
-)
 
 
 def main() -> int:
@@ -57,7 +50,12 @@ def write(docs: Path, out: Path) -> None:
         shutil.copytree(docs, writing, ignore=shutil.ignore_patterns(*NOT_COPIED))
         for page in pages:
             target = writing / page.relative_to(docs).with_suffix(".md")
-            document = convert(page, records[page], derivation=known.derivation(page))
+            document = convert(
+                page,
+                records[page],
+                commit=history.commit(),
+                derivation=known.derivation(page),
+            )
             target.write_text(document.markdown, encoding="utf-8")
             if data := rules.data_of(page, records[page]):
                 target.with_suffix(".json").write_text(data, encoding="utf-8")
@@ -65,17 +63,14 @@ def write(docs: Path, out: Path) -> None:
             (writing / "d").mkdir(exist_ok=True)
             (writing / "d" / f"{tag}.md").write_text(tombstone, encoding="utf-8")
         for text in writing.rglob("*.md"):
-            text.write_text(_link_to_markdown(text.read_text(encoding="utf-8")), encoding="utf-8")
+            text.write_text(
+                plain.link_to_markdown(text.read_text(encoding="utf-8")), encoding="utf-8"
+            )
         (writing / MARK).write_text(os.linesep)
         shutil.rmtree(out, ignore_errors=True)
         writing.rename(out)
     finally:
         shutil.rmtree(writing, ignore_errors=True)
-
-
-def _link_to_markdown(text: str) -> str:
-    """Let links to pages lead to their Markdown; code that looks like a link is code."""
-    return CODE_OR_LINK.sub(lambda m: f"{m['link']}.md" if m["link"] else m[0], text)
 
 
 if __name__ == "__main__":

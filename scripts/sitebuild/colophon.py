@@ -5,7 +5,7 @@ from textwrap import indent
 from typing import Any
 
 from attnref import __date__, __version__
-from sitebuild.memory import short
+from sitebuild import provenance
 
 TEMPLATE = """\
 <div class="colophon" markdown>
@@ -20,6 +20,8 @@ derivations and figures as text:
 ```
 
 It ran with {versions}.
+
+{provenance}
 
 {citation}
 
@@ -38,18 +40,16 @@ LANGUAGES = {"text": "Text", "bibtex": "BibTeX", "ris": "RIS", "csl-json": "CSL-
 
 
 def markdown(
-    page: Path,
-    title: str,
-    versions: dict[str, str],
-    url: str,
-    derivation: dict[str, Any] | None = None,
+    made_from: dict[str, Any], title: str, url: str, derivation: dict[str, Any] | None = None
 ) -> str:
     """Return the colophon of a page; a derivation's own page says how that is cited."""
-    path = Path(page.name) if short(page).is_absolute() else short(page)
-    for_page = FOR_A_PAGE.format(bibtex=bibtex(_name(path), title, url))
+    path = made_from["page"]
+    for_page = FOR_A_PAGE.format(bibtex=bibtex(_name(Path(path)), title, url))
+    versions = (f"{name} {version}" for name, version in made_from["versions"].items())
     return TEMPLATE.format(
-        path=path.as_posix(),
-        versions=", ".join(f"{name} {version}" for name, version in versions.items()),
+        path=path,
+        versions=", ".join(versions),
+        provenance=provenance.markdown(made_from),
         citation=of_derivation(derivation) if derivation else for_page,
     )
 

@@ -1,45 +1,39 @@
 """A page and the record of its run → Markdown, in which each output stands below its code."""
 
-import html
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from textwrap import indent
 from typing import Any
 
-from sitebuild import colophon, relations, rules
-from sitebuild.equations import as_text
+from sitebuild import colophon, describe, provenance, relations, rules
+from sitebuild.describe import Document
 from sitebuild.memory import Record
 from sitebuild.script import INLINE, Cell, PageError, read
 
-FORMULA = re.compile(r"\$([^$]+)\$")
 OUTPUT = "{ .text .output .no-copy }"
 
 
-@dataclass(frozen=True)
-class Document:
-    """A page ready for any Markdown renderer."""
-
-    markdown: str
-    description: str
-    title: str
-
-
 def convert(
-    page: Path, record: Record, *, url: str = "", derivation: dict[str, Any] | None = None
+    page: Path,
+    record: Record,
+    *,
+    commit: str = "",
+    url: str = "",
+    derivation: dict[str, Any] | None = None,
 ) -> Document:
     """Set the page's prose, code and outputs as Markdown, and its colophon at the end."""
     cells = read(page)
     parts = [_cell(cell, events) for cell, events in zip(cells, record["cells"], strict=True)]
     body = "\n\n".join(part for part in parts if part)
-    prose = (part for cell, part in zip(cells, parts, strict=True) if cell.kind == "markdown")
-    title, description = _title("\n\n".join(prose))
+    prose = "\n\n".join(p for c, p in zip(cells, parts, strict=True) if c.kind == "markdown")
+    title = describe.heading(prose)
     if not title:
         raise PageError(page, None, "has no heading `# …` to be cited by")
     around = relations.markdown(derivation["relations"]) if derivation else ""
-    end = colophon.markdown(page, title, record["versions"], url, derivation)
+    made_from = provenance.of(page, record, commit)
+    end = colophon.markdown(made_from, title, url, derivation)
     whole = "\n\n".join(part for part in (body, around, end) if part)
-    return Document(whole, description, _seen(title))
+    return Document(whole, describe.title(prose), describe.summary(prose))
 
 
 def fence(text: str, info: str) -> str:
@@ -77,21 +71,3 @@ def _display(data: dict[str, str]) -> str:
     if mime == "image/svg+xml":
         return f"<figure>{form}</figure>"
     return form
-
-
-def _title(body: str) -> tuple[str, str]:
-    """Return the page's heading, and the paragraph that follows it as plain text."""
-    heading = re.search(r"^# (?P<title>.+)\n+(?P<first>(?:.+\n?)+)", body, re.MULTILINE)
-    if not heading:
-        return "", ""
-    return heading["title"].strip(), _plain(heading["first"])
-
-
-def _seen(title: str) -> str:
-    """Return a heading as it is seen, its formulas too."""
-    return html.unescape(as_text(html.escape(FORMULA.sub(r"\\(\1\\)", title), quote=False)))
-
-
-def _plain(markdown: str) -> str:
-    without_links = re.sub(r"\[([^]]+)\]\([^)]*\)", r"\1", markdown)
-    return re.sub(r"\s+", " ", re.sub(r"[*`$\\{}]", "", without_links)).strip()

@@ -15,6 +15,20 @@ AUTHOR = "The attnref developers"
 LICENCE = "https://creativecommons.org/licenses/by/4.0/"
 
 
+def shared(title: str, description: str, url: str, picture: str) -> str:
+    """Return what is shown of a link to the page elsewhere, by Open Graph."""
+    properties = {
+        "og:type": "article",
+        "og:site_name": "attnref",
+        "og:title": title,
+        "og:description": description,
+        "og:url": url,
+        "og:image": picture,
+    }
+    tags = (f'<meta property="{k}" content="{html.escape(v)}">' for k, v in properties.items())
+    return "".join([*tags, '<meta name="twitter:card" content="summary_large_image">'])
+
+
 def of_page(title: str, url: str) -> str:
     """Return what the head of a page says that is no derivation."""
     return _meta({"title": title, "author": AUTHOR, "date": __date__, "url": url})

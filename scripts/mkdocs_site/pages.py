@@ -1,0 +1,97 @@
+"""Run the pages, and hand what they showed to MkDocs' own Markdown.
+
+mkdocs-jupyter stays the plugin that finds the .py pages and can build the site alone; its rendering
+is taken over, since its HTML knows no admonition, checks no link and weighs 600 kB a page.
+"""
+
+import html
+import logging
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+from sitebuild import describe, history, register, rules
+from sitebuild.convert import convert
+from sitebuild.describe import Document
+from sitebuild.execute import TIME_LIMIT, execute
+from sitebuild.memory import ROOT, Record
+from sitebuild.script import PageError
+
+MEMORY = ROOT / ".cache"
+
+log = logging.getLogger("mkdocs.hooks.attnref")
+records: dict[str, Record] = {}
+derivations: dict[str, dict[str, Any]] = {}
+titles: dict[str, tuple[str, str]] = {}
+
+
+def run(files: Files, config: MkDocsConfig) -> None:
+    """Run every page; one that may not be published ends the build."""
+    for known in (records, derivations, titles):
+        known.clear()
+    pages = {
+        Path(f.abs_src_path or ""): f.src_uri for f in files.documentation_pages() if _executed(f)
+    }
+    limit = config.extra.get("seconds_per_page", TIME_LIMIT)
+    try:
+        done = execute(pages, say=log.info, folder=MEMORY / "pages", time_limit=limit)
+    except ExceptionGroup as group:
+        details = "\n\n".join(map(str, group.exceptions))
+        raise PluginError(f"{group.message}\n\n{details}") from None
+    records.update({pages[path]: record for path, record in done.items()})
+    _put_data_beside(files, config)
+    _read_register(pages, files, config)
+
+
+def give_back(page: Page) -> None:
+    """Give the page back to MkDocs: the plugin has put a renderer of its own on it."""
+    if page.file.src_uri in records:
+        vars(page).pop("render", None)
+
+
+def markdown(text: str, page: Page) -> str:
+    """Return a page's Markdown: with its outputs, if it is one that runs."""
+    name = page.file.src_uri
+    document = _document(page) if name in records else describe.document(text)
+    titles[name] = document.title, document.description
+    page.meta.setdefault("description", html.escape(document.description))
+    return document.markdown
+
+
+def _document(page: Page) -> Document:
+    source, name = Path(page.file.abs_src_path or ""), page.file.src_uri
+    url, derivation = page.canonical_url or "", derivations.get(name)
+    try:
+        return convert(
+            source, records[name], commit=history.commit(), url=url, derivation=derivation
+        )
+    except PageError as error:
+        raise PluginError(str(error)) from None
+
+
+def _put_data_beside(files: Files, config: MkDocsConfig) -> None:
+    """Let what a page shows as data stand beside it, so that the page can link to it."""
+    for page, record in records.items():
+        if data := rules.data_of(Path(page), record):
+            name = Path(page).with_suffix(".json").as_posix()
+            files.append(File.generated(config, name, content=data))
+
+
+def _read_register(pages: dict[Path, str], files: Files, config: MkDocsConfig) -> None:
+    """Note how derivations are cited, and give each tag that was withdrawn a page that says so.
+
+    A setting may name another register, for the sites of the tests.
+    """
+    other = config.extra.get("register", "")
+    known = register.ask(config.site_url or "", register=other, folder=MEMORY / "register")
+    derivations.update({pages[path]: d for path in pages if (d := known.derivation(path))})
+    for tag, text in known.tombstones.items():
+        files.append(File.generated(config, f"d/{tag}.md", content=text))
+
+
+def _executed(file: Any) -> bool:
+    return bool(file.src_uri.endswith(".py"))
