@@ -26,7 +26,9 @@ def prose(text: str) -> str:
     return PROSE + "".join(f"# {line}".rstrip() + "\n" for line in ["", *text.splitlines()])
 
 
-def site(folder: Path, *, hook: bool = True, **extra: object) -> subprocess.CompletedProcess[str]:
+def site(
+    folder: Path, *, hook: bool = True, site_url: str = "", edit_uri: str = "", **extra: object
+) -> subprocess.CompletedProcess[str]:
     """Build folder/docs strictly with the project's own settings, into folder/site."""
     settings = {
         "INHERIT": str(ROOT / "mkdocs.yml"),
@@ -34,6 +36,8 @@ def site(folder: Path, *, hook: bool = True, **extra: object) -> subprocess.Comp
         "site_dir": str(folder / "site"),
         "hooks": [str(ROOT / "scripts" / "mkdocs_hook.py")] if hook else [],
         "nav": None,
+        "site_url": site_url,
+        "edit_uri": edit_uri,
         "extra_css": [],
         "extra": extra,
     }

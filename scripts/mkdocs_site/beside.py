@@ -38,6 +38,7 @@ def add_changelog(files: Files, config: MkDocsConfig) -> None:
 def of(page: Page) -> Beside:
     """Return what stands beside a page, for its template."""
     shown[page.file.src_uri] = page
+    page.update_date = changed(page) or page.update_date
     path = Path(page.file.src_uri)
     runs = page.file.src_uri in pages.records
     return Beside(

@@ -61,11 +61,10 @@ def write_assets(config: MkDocsConfig) -> None:
 def _head(page: Page, config: MkDocsConfig) -> str:
     """Return what programs look for in the head, Scholar and those that show a link."""
     name, url = page.file.src_uri, page.canonical_url or ""
-    title, description = pages.titles[name]
-    shared = head.shared(title, description, url, publish.card(name, config)) if url else ""
+    shared = head.shared(*publish.told(page), publish.places(page, config)) if url else ""
     if derivation := pages.derivations.get(name):
         return shared + head.of_derivation(derivation["work"])
-    return shared + (head.of_page(title, url) if name in pages.records else "")
+    return shared + (head.of_page(pages.titles[name], url) if name in pages.records else "")
 
 
 def _located(page: Page, error: EquationError) -> PageError:

@@ -26,7 +26,7 @@ MEMORY = ROOT / ".cache"
 log = logging.getLogger("mkdocs.hooks.attnref")
 records: dict[str, Record] = {}
 derivations: dict[str, dict[str, Any]] = {}
-titles: dict[str, tuple[str, str]] = {}
+titles: dict[str, str] = {}
 
 
 def run(files: Files, config: MkDocsConfig) -> None:
@@ -57,7 +57,7 @@ def markdown(text: str, page: Page) -> str:
     """Return a page's Markdown: with its outputs, if it is one that runs."""
     name = page.file.src_uri
     document = _document(page) if name in records else describe.document(text)
-    titles[name] = document.title, document.description
+    titles[name] = document.title
     page.meta.setdefault("description", html.escape(document.description))
     return document.markdown
 

@@ -1,5 +1,6 @@
 """What others find a site by; cards, a feed and a sitemap only where it has an address."""
 
+import html
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -18,9 +19,18 @@ def set_up(config: MkDocsConfig) -> None:
         config.theme["features"].remove("navigation.instant")
 
 
-def card(name: str, config: MkDocsConfig) -> str:
-    """Return the address of the picture that a link to a page is shown with."""
-    return f"{config.site_url}assets/cards/{Path(name).with_suffix('.png').as_posix()}"
+def told(page: Page) -> tuple[str, str]:
+    """Return what a page is called in the navigation, and what it is for."""
+    return html.unescape(str(page.title)), html.unescape(page.meta["description"])
+
+
+def places(page: Page, config: MkDocsConfig) -> dict[str, str]:
+    """Return the addresses of a page, of the picture that a link to it has, and of the feed."""
+    return {
+        "page": page.canonical_url or "",
+        "picture": f"{config.site_url}{_card(page)}",
+        "feed": f"{config.site_url}{FEED}",
+    }
 
 
 def write(config: MkDocsConfig, navigation: Navigation) -> None:
@@ -35,10 +45,14 @@ def write(config: MkDocsConfig, navigation: Navigation) -> None:
             (site / empty).unlink(missing_ok=True)
         return
     _write_feed(config)
-    for name in beside.shown:
-        target = site / card(name, config).removeprefix(config.site_url)
+    for page in beside.shown.values():
+        target = site / _card(page)
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(cards.draw(*pages.titles[name], pages.MEMORY / "cards"))
+        target.write_bytes(cards.draw(*told(page), pages.MEMORY / "cards"))
+
+
+def _card(page: Page) -> str:
+    return Path("assets/cards", page.file.src_uri).with_suffix(".png").as_posix()
 
 
 def _write_feed(config: MkDocsConfig) -> None:
@@ -62,5 +76,4 @@ def _sections(config: MkDocsConfig, navigation: Navigation) -> list[tuple[str, l
 
 
 def _entry(page: Page, config: MkDocsConfig) -> llms.Entry:
-    title, purpose = pages.titles[page.file.src_uri]
-    return llms.Entry(f"{config.site_url or ''}{beside.of(page).markdown}", title, purpose)
+    return llms.Entry(f"{config.site_url or ''}{beside.of(page).markdown}", *told(page))

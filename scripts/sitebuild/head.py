@@ -12,21 +12,24 @@ from typing import Any
 from attnref import __date__
 
 AUTHOR = "The attnref developers"
+FEED = (
+    '<meta name="twitter:card" content="summary_large_image">'
+    '<link rel="alternate" type="application/rss+xml" title="What changed" href="{}">'
+)
 LICENCE = "https://creativecommons.org/licenses/by/4.0/"
 
 
-def shared(title: str, description: str, url: str, picture: str) -> str:
-    """Return what is shown of a link to the page elsewhere, by Open Graph."""
+def shared(title: str, description: str, places: dict[str, str]) -> str:
+    """Return what is shown of a link to the page elsewhere, by Open Graph, and where news are."""
     properties = {
         "og:type": "article",
-        "og:site_name": "attnref",
         "og:title": title,
         "og:description": description,
-        "og:url": url,
-        "og:image": picture,
+        "og:url": places["page"],
+        "og:image": places["picture"],
     }
     tags = (f'<meta property="{k}" content="{html.escape(v)}">' for k, v in properties.items())
-    return "".join([*tags, '<meta name="twitter:card" content="summary_large_image">'])
+    return "".join([*tags, FEED.format(html.escape(places["feed"]))])
 
 
 def of_page(title: str, url: str) -> str:

@@ -11,7 +11,7 @@ FOLDED = """\
 <details markdown>
 <summary>What this page was made from</summary>
 
-{commit}`{page}` has the SHA-256 `{sha256}`
+{commit}`{page}`, whose SHA-256 begins with `{sha256}`
 
 </details>"""
 
@@ -33,9 +33,10 @@ def as_json(made_from: dict[str, Any]) -> str:
 
 
 def markdown(made_from: dict[str, Any]) -> str:
-    """Return it for readers, folded."""
-    commit = f"Commit `{made_from['commit']}`: " if made_from["commit"] else ""
-    return FOLDED.format(commit=commit, page=made_from["page"], sha256=made_from["sha256"])
+    """Return it for readers, folded; hashes as far as one tells them apart."""
+    commit, _, state = made_from["commit"].partition("-")
+    known = f"Commit `{commit[:12]}`{state and ', ' + state}: " if commit else ""
+    return FOLDED.format(commit=known, page=made_from["page"], sha256=made_from["sha256"][:16])
 
 
 def name(page: Path) -> str:
