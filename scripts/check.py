@@ -64,8 +64,8 @@ def check(python: Path, address: str, for_pytest: "Sequence[str]") -> int:
     if serve.offline(python, FOLDER / "offline.zip"):
         return 1
     tested = dict(published, ATTNREF_CHECKED=str(FOLDER))
-    command = ["-m", "pytest", "-n", "logical", "--dist", "loadgroup", "checks", *for_pytest]
-    return run([python, *command], ROOT, tested)
+    checks = ["-o", "testpaths=checks", "-n", "logical", "--dist", "loadgroup"]
+    return run([python, "-m", "pytest", *checks, *for_pytest], ROOT, tested)
 
 
 @contextlib.contextmanager

@@ -1,15 +1,17 @@
 """MkDocs drives the site: each of its events calls the module whose concern it is."""
 
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.livereload import LiveReloadServer
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import Files
 from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
 
-from mkdocs_site import beside, finish, pages, publish, reference, search
+from mkdocs_site import beside, faults, finish, pages, publish, reference, search
 from sitebuild import history
 from sitebuild.memory import ROOT
 
@@ -19,6 +21,8 @@ state: dict[str, Any] = {"command": "build"}
 def on_startup(command: str, dirty: bool) -> None:
     """Note whether the site is built or served."""
     state["command"] = command
+    if command == "serve":
+        faults.serve()
 
 
 @event_priority(-100)
@@ -28,6 +32,7 @@ def on_config(config: MkDocsConfig) -> None:
     publish.set_up(config)
     config.theme.dirs.insert(0, str(ROOT / "scripts" / "theme"))
     history.forget()
+    faults.begin()
     finish.begin()
     beside.shown.clear()
 
@@ -84,3 +89,10 @@ def on_post_build(config: MkDocsConfig) -> None:
     search.tidy(config)
     beside.write(config)
     publish.write(config, state["nav"])
+    faults.tell(beside.shown)
+
+
+def on_serve(server: LiveReloadServer, config: MkDocsConfig, builder: Any) -> LiveReloadServer:
+    """Let the server outlive a build that fails."""
+    server.builder = faults.survive(server.builder, Path(config.site_dir))
+    return server

@@ -109,6 +109,7 @@ def serve(root: Path, python: Path, port: int) -> int:
         "-m",
         "mkdocs",
         "serve",
+        "--no-strict",  # a page that is wrong says so, and the server goes on
         "--dev-addr",
         address,
         "--watch",

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -26,10 +27,15 @@ def prose(text: str) -> str:
     return PROSE + "".join(f"# {line}".rstrip() + "\n" for line in ["", *text.splitlines()])
 
 
-def site(
+def site(folder: Path, **settings: Any) -> subprocess.CompletedProcess[str]:
+    """Build folder/docs strictly into folder/site; see configure for the settings."""
+    return mkdocs("build", "--strict", "--config-file", configure(folder, **settings))
+
+
+def configure(
     folder: Path, *, hook: bool = True, site_url: str = "", edit_uri: str = "", **extra: object
-) -> subprocess.CompletedProcess[str]:
-    """Build folder/docs strictly with the project's own settings, into folder/site."""
+) -> Path:
+    """Write the project's own settings, but for a site in this folder, and return their file."""
     settings = {
         "INHERIT": str(ROOT / "mkdocs.yml"),
         "docs_dir": str(folder / "docs"),
@@ -43,7 +49,7 @@ def site(
     }
     config = folder / "mkdocs.yml"
     config.write_text(json.dumps(settings), encoding="utf-8")
-    return mkdocs("build", "--strict", "--config-file", config)
+    return config
 
 
 def mkdocs(*arguments: str | Path) -> subprocess.CompletedProcess[str]:

@@ -1,5 +1,6 @@
 """What `scripts/mkdocs_hook.py` has MkDocs do, a module for each concern.
 
+faults.py     ends a build at a page that is wrong; lets a server go on, and the page say so
 pages.py      runs the pages and hands them to MkDocs' Markdown
 reference.py  lets mkdocstrings read our docstrings, in our templates
 finish.py     makes formulas, head and scripts of a page what they are on the site

@@ -4,11 +4,10 @@ import re
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.exceptions import PluginError
 from mkdocs.structure.pages import Page
 from mkdocs.utils import get_relative_url
 
-from mkdocs_site import pages, publish
+from mkdocs_site import faults, pages, publish
 from sitebuild import font, head
 from sitebuild.equations import EquationError, Equations
 from sitebuild.policy import Scripts
@@ -34,7 +33,8 @@ def page(output: str, page: Page, config: MkDocsConfig, *, guarded: bool) -> str
     try:
         finished = equations.render(output)
     except EquationError as error:
-        raise PluginError(str(_located(page, error))) from None
+        faults.refuse({page.file.src_uri: _located(page, error)})
+        finished = output
     page.present_anchor_ids = (page.present_anchor_ids or set()) | equations.numbers.keys()
     characters.update(equations.characters)
     finished = finished.replace("</head>", f"{_head(page, config)}</head>", 1)

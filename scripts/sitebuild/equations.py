@@ -113,7 +113,10 @@ def as_text(indexed: str) -> str:
 
 
 def _seen(tex: str) -> str:
-    formula = _PLAIN.convert_with_local_state(LABEL.sub(" ", tex), displaystyle=False)
+    try:
+        formula = _PLAIN.convert_with_local_state(LABEL.sub(" ", tex), displaystyle=False)
+    except LatexError:  # its page is refused for it, with the place; a text is still to be had
+        return tex
     return html.unescape(re.sub(r"<[^>]*>", "", formula.replace("<msqrt>", "√")))
 
 

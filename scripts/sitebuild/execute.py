@@ -39,6 +39,21 @@ def execute(
 
     Unchanged pages are remembered in the folder, where one is given.
     """
+    outcomes = attempt(pages, say=say, folder=folder, time_limit=time_limit)
+    failures = [outcome for outcome in outcomes.values() if isinstance(outcome, PageError)]
+    if failures:
+        raise ExceptionGroup(f"{len(failures)} of {len(outcomes)} pages failed", failures)
+    return {page: record for page, record in outcomes.items() if isinstance(record, dict)}
+
+
+def attempt(
+    pages: Iterable[Path],
+    *,
+    say: Callable[[str], None],
+    folder: Path | None = None,
+    time_limit: float = TIME_LIMIT,
+) -> dict[Path, Record | PageError]:
+    """Run the pages and return what each showed, or why it may not be published."""
     pages = sorted(pages)
     surroundings = memory.surroundings() if folder else b""
     start, outcomes = time.monotonic(), {}
@@ -48,10 +63,7 @@ def execute(
             page, (verb, outcomes[page]) = runs[run], run.result()
             seconds = time.monotonic() - start
             say(f"{verb} {short(page)} ({number} of {len(pages)}, {seconds:.1f} s)")
-    failures = [outcomes[p] for p in pages if isinstance(outcomes[p], PageError)]
-    if failures:
-        raise ExceptionGroup(f"{len(failures)} of {len(pages)} pages failed", failures)
-    return outcomes
+    return {page: outcomes[page] for page in pages}
 
 
 def _outcome(
