@@ -43,7 +43,7 @@ def address() -> str:
 def offline(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of the site that is read without a server, out of its zip."""
     folder = tmp_path_factory.mktemp("offline")
-    shutil.unpack_archive(FOLDER / "offline.zip", folder)
+    shutil.unpack_archive(SITE / "attnref-offline.zip", folder)
     return folder / "attnref"
 
 

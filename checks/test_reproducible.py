@@ -3,11 +3,12 @@
 import filecmp
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import building
 
 ROOT = Path(__file__).resolve().parents[1]
 LEFT_OUT = (".venv", ".cache", "site", "site.building", "__pycache__", ".*_cache", ".hypothesis")
@@ -32,16 +33,9 @@ def rebuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copy = tmp_path_factory.mktemp("elsewhere") / "a copy"
     shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*LEFT_OUT), symlinks=True)
     built = copy / "built"
-    build = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", built],
-        cwd=copy,
-        env=os.environ | ELSEWHERE | {"PYTHONPATH": str(copy)},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert build.returncode == 0, build.stderr
-    assert "unchanged docs" not in build.stderr
+    assert not (copy / ".cache").exists()
+    variables = os.environ | ELSEWHERE | {"PYTHONPATH": str(copy)}
+    assert building.whole(copy, Path(sys.executable), built, variables) == 0
     return built
 
 

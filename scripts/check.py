@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import serve
+import building
 from environment import ensure, remove
 from lock import lock
 from terminal import ROOT, Stop, guarded, run
@@ -57,11 +57,9 @@ def check(python: Path, address: str, for_pytest: "Sequence[str]") -> int:
     """Build for this address and for a folder, and run pytest over both."""
     remove(FOLDER)
     FOLDER.mkdir(parents=True)
-    published = dict(serve.settings(ROOT), ATTNREF_SITE_URL=address)
+    published = dict(building.settings(ROOT), ATTNREF_SITE_URL=address)
     published["ATTNREF_EDIT_URL"] = "https://example.org/edit/docs/"
-    if serve.mkdocs(python, FOLDER / NAME, published):
-        return 1
-    if serve.offline(python, FOLDER / "offline.zip"):
+    if building.whole(ROOT, python, FOLDER / NAME, published):
         return 1
     tested = dict(published, ATTNREF_CHECKED=str(FOLDER))
     checks = ["-o", "testpaths=checks", "-n", "logical", "--dist", "loadgroup"]

@@ -2,19 +2,14 @@
 
 python3 scripts/serve.py            serves it on http://127.0.0.1:8000, and anew after every change
 python3 scripts/serve.py --build    builds site/ strictly: any warning is a failure
-python3 scripts/serve.py --offline FILE    builds the site to be read from a folder, and zips it
 """
 
 import argparse
-import os
-import shutil
 import socket
-import subprocess
 import sys
-import tempfile
-import zipfile
 from pathlib import Path
 
+from building import settings, whole
 from environment import ensure, remove
 from lock import lock
 from terminal import ROOT, Stop, guarded, run
@@ -26,15 +21,10 @@ def main() -> int:
         description="Serve attnref's website on this machine, or build it."
     )
     parser.add_argument("--build", action="store_true", help="build site/ strictly and end")
-    parser.add_argument(
-        "--offline", type=Path, metavar="FILE", help="build the site to be read offline, as a zip"
-    )
     parser.add_argument("--port", type=int, default=8000, help="the port to serve on (%(default)s)")
     options = parser.parse_args()
     if options.build:
         return build(ROOT, ensure())
-    if options.offline:
-        return offline(ensure(), options.offline.resolve())
     check_port(options.port)
     return serve(ROOT, ensure(), options.port)
 
@@ -46,7 +36,7 @@ def build(root: Path, python: Path) -> int:
         remove(site)
         remove(building)
         try:
-            code = mkdocs(python, building, settings(root))
+            code = whole(root, python, building, settings(root))
             if code == 0:
                 building.rename(site)
         finally:
@@ -55,42 +45,6 @@ def build(root: Path, python: Path) -> int:
         summary(site) if code == 0 else "The build failed, for the reason above; there is no site/."
     )
     return code
-
-
-def mkdocs(python: Path, site: Path, variables: "dict[str, str]") -> int:
-    """Have MkDocs build into a folder, strictly."""
-    command: list[str | Path] = [
-        python,
-        "-m",
-        "mkdocs",
-        "build",
-        "--strict",
-        "--site-dir",
-        site,
-    ]
-    return run(command, ROOT, variables)
-
-
-def offline(python: Path, archive: Path) -> int:
-    """Put a site into a zip that is read from a folder, without a server: its pages are files."""
-    variables = dict(settings(ROOT), ATTNREF_DIRECTORY_URLS="false", ATTNREF_SITE_URL="")
-    with lock(ROOT, "build"), tempfile.TemporaryDirectory() as folder:
-        site = Path(folder, "attnref")
-        code = mkdocs(python, site, variables)
-        if code == 0:
-            pack(site, archive)
-            print(f"Wrote {archive}: unpack it and open attnref/index.html.")
-    return code
-
-
-def pack(site: Path, archive: Path) -> None:
-    """Write a zip in which nothing depends on when or where it was made."""
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
-        for path in sorted(site.rglob("*")):
-            if path.is_file():
-                entry = zipfile.ZipInfo(path.relative_to(site.parent).as_posix())
-                entry.external_attr = 0o644 << 16
-                packed.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
 
 
 def summary(site: Path) -> str:
@@ -119,26 +73,6 @@ def serve(root: Path, python: Path, port: int) -> int:
         return run(command, root, settings(root))
     except KeyboardInterrupt:
         return 0
-
-
-def settings(root: Path) -> "dict[str, str]":
-    """Return the environment variables MkDocs runs with."""
-    variables = dict(os.environ, NO_MKDOCS_2_WARNING="1", PYTHONUNBUFFERED="1")
-    if "SOURCE_DATE_EPOCH" not in variables:
-        variables.update(commit_date(root))
-    return variables
-
-
-def commit_date(root: Path) -> "dict[str, str]":
-    """Return the last commit's date: the same commit makes the same files on any day."""
-    git = shutil.which("git")
-    if git is None or not (root / ".git").exists():
-        return {}
-    command = [git, "log", "-1", "--format=%ct"]
-    date = subprocess.run(
-        command, cwd=root, capture_output=True, text=True, check=False
-    ).stdout.strip()
-    return {"SOURCE_DATE_EPOCH": date} if date else {}
 
 
 def check_port(port: int) -> None:

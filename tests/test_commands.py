@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,13 @@ import small_project
 
 # Take MkDocs' place: write a page as it does, then end as the file named `end` says.
 MKDOCS = """
-import pathlib, sys, time
+import os, pathlib, sys, time
 print(*sys.argv[1:], flush=True)
 site = pathlib.Path(sys.argv[-1])
 if sys.argv[1] == "build":
     site.mkdir()
-    (site / "index.html").write_text("new")
+    pages = os.environ.get("ATTNREF_DIRECTORY_URLS", "folders")
+    (site / "index.html").write_text("new" if pages == "folders" else "new, a file")
 print("running", flush=True)
 end = pathlib.Path("end").read_text()
 time.sleep(60) if end == "never" else sys.exit(int(end))
@@ -80,7 +82,7 @@ def free_port() -> str:
 
 def left(root: Path) -> dict[str, str]:
     """Return what lies in the folders of the site, by path."""
-    return {f"{p.parent.name}/{p.name}": p.read_text() for p in root.glob("site*/*")}
+    return {f"{p.parent.name}/{p.name}": p.read_text() for p in root.glob("site*/*.html")}
 
 
 def test_build_that_succeeds_replaces_the_site(root: Path) -> None:
@@ -91,6 +93,10 @@ def test_build_that_succeeds_replaces_the_site(root: Path) -> None:
     assert "Built" in said.text
     assert "1 pages" in said.text
     assert left(root) == {"site/index.html": "new"}
+    with zipfile.ZipFile(root / "site" / "attnref-offline.zip") as archive:
+        assert {name: archive.read(name) for name in archive.namelist()} == {
+            "attnref/index.html": b"new, a file"
+        }
 
 
 def test_build_that_fails_leaves_no_site(root: Path) -> None:
