@@ -114,6 +114,15 @@ def test_page_ends_with_how_to_run_and_cite_it(page: str, site: Path) -> None:
     assert re.search(r"@(?:misc|techreport){attnref-", end)
 
 
+def test_each_page_has_a_title_and_a_description_of_its_own(site: Path) -> None:
+    """A list of results tells them apart, and shows each description whole."""
+    for pattern in (r"<title>(.+?)</title>", r'<meta name="description" content="([^"]+)">'):
+        found = [re.findall(pattern, _html(site, page)) for page in PAGES]
+        assert all(len(one) == 1 for one in found)
+        assert len({one[0] for one in found}) == len(PAGES)
+        assert max(len(one[0]) for one in found) <= 300
+
+
 def test_no_two_pages_are_cited_under_one_key(site: Path) -> None:
     """A bibliography can hold every page of the site."""
     ends = [_html(site, page).partition('id="run-and-cite-this-page"')[2] for page in PAGES]

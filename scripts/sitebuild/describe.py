@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sitebuild.equations import as_text
 
+LONG = 200  # characters: lists of results show no more
 FORMULA = re.compile(r"\$([^$]+)\$")
 HEADING = re.compile(r"^# (?P<title>.+)\n+(?P<first>(?:.+\n?)*)", re.MULTILINE)
 
@@ -37,7 +38,13 @@ def title(markdown: str) -> str:
 
 
 def summary(markdown: str) -> str:
-    """Return the paragraph below a page's heading, which says what the page is for."""
+    """Return what the paragraph below a page's heading says first: what the page is for."""
     found = HEADING.search(markdown)
     without_links = re.sub(r"\[([^]]+)\]\([^)]*\)", r"\1", found["first"] if found else "")
-    return re.sub(r"\s+", " ", re.sub(r"[*`$\\{}]", "", without_links)).strip()
+    plain = re.sub(r"\s+", " ", re.sub(r"[*`$\\{}]", "", without_links)).strip()
+    first, *sentences = re.split(r"(?<=[.!?]) ", plain)
+    for sentence in sentences:
+        if len(first) + len(sentence) >= LONG:
+            break
+        first = f"{first} {sentence}"
+    return first
