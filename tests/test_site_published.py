@@ -47,7 +47,7 @@ def test_head_names_the_page_its_picture_and_the_feed(folder: Path) -> None:
         "og:image": f"{ADDRESS}assets/cards/names.png",
     }
     assert f'<link rel="canonical" href="{ADDRESS}names/">' in html
-    assert f'type="application/rss+xml" title="What changed" href="{ADDRESS}feed.xml"' in html
+    assert 'type="application/rss+xml" title="What changed" href="../feed.xml"' in html
     with Image.open(folder / "site" / "assets" / "cards" / "names.png") as card:
         assert card.size == (1200, 630)
 

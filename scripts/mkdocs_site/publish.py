@@ -6,6 +6,7 @@ from pathlib import Path
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.nav import Navigation, Section
 from mkdocs.structure.pages import Page
+from mkdocs.utils import get_relative_url
 
 from mkdocs_site import beside, pages
 from sitebuild import cards, feed, llms
@@ -29,7 +30,7 @@ def places(page: Page, config: MkDocsConfig) -> dict[str, str]:
     return {
         "page": page.canonical_url or "",
         "picture": f"{config.site_url}{_card(page)}",
-        "feed": f"{config.site_url}{FEED}",
+        "feed": get_relative_url(FEED, page.url),  # the theme looks there for a sitemap as well
     }
 
 
