@@ -55,6 +55,8 @@ print(attention(query, key, value).round(4))
 # **To run**, clone the project and type `python3 scripts/serve.py`. The package works on NumPy arrays,
 # and `attnref.torch` has the same in Torch.
 #
+# **To take part**, read [Contributing](contributing.md), where the house is drawn.
+#
 # ## What stands behind a sentence
 #
 # Three words are kept apart. *Proved* means that a program has checked that each line of a derivation

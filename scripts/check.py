@@ -1,6 +1,6 @@
 """Set up, build the site as it is published, and check what was built: see checks/.
 
-python3 scripts/check.py               everything; needs Chromium, Java and hunspell's dictionary
+python3 scripts/check.py               everything; needs Chromium, Java and npm
 python3 scripts/check.py -- -k axe     what follows -- goes to pytest
 """
 
