@@ -147,6 +147,19 @@ def test_ways_begin_with_today() -> None:
     assert [way.partial for way in more] == [False] * 4 + [True]
 
 
+def test_failures_are_told_without_what_is_no_news() -> None:
+    """Of what a builder said stay its warnings and our own places, not its colours and insides."""
+    insides = (
+        '  File "/x/site-packages/click/core.py", line 1\n    return main()\n           ^^^^\n'
+    )
+    ours = '  File "/x/scripts/hook.py", line 2\n    page.title\n'
+    said = (
+        f"INFO    -  Built\n\x1b[33mWarning:\x1b[0m no anchor\n{insides}{ours}KeyError: 'title'\n"
+    )
+    assert ways.last(said) == ["Warning: no anchor", *ours.splitlines(), "KeyError: 'title'"]
+    assert len(ways.last("line\n" * 99)) == ways.LAST
+
+
 def test_places_are_where_labels_are() -> None:
     """A labelled equation is marked; one without a label, and code that shows one, are not."""
     assert places.mark(f"Text.\n\n{EQUATION}\n") == f'Text.\n\n<a id="z-form"></a>\n\n{EQUATION}\n'
@@ -178,7 +191,8 @@ def test_formulas_are_set_afterwards(tmp_path: Path) -> None:
 
 def test_open_formulas_are_counted_outside_code() -> None:
     """What is LaTeX to a reader counts, a reference without a number too; code is code."""
-    assert built.open_formulas(RAW) > 0
+    assert built.open_formulas(RAW) == 1
+    assert built.open_formulas("<p>$$ x</p>") == 1
     assert built.open_formulas("see \\eqref{one} and \\eqref{two}") == 2
     assert built.open_formulas("<pre>\\[ x \\]</pre><code>\\eqref{one}</code>") == 0
     assert built.open_formulas(Equations().render(RAW)) == 0

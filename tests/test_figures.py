@@ -56,6 +56,14 @@ def test_figure_refers_only_to_ids_it_has(figure: Figure) -> None:
     assert ids - used == {"all-of-it-title", "all-of-it-desc"}
 
 
+def test_figure_draws_each_mark_where_it_stands(figure: Figure) -> None:
+    """Ticks are paths moved to their places; there is no `use`, whose link scripts would follow."""
+    svg = figure.svg()
+    assert "<use" not in svg
+    assert "href" not in svg
+    assert svg.count('transform="translate(') >= 4
+
+
 def test_two_figures_share_no_id(figure: Figure) -> None:
     """Figures of other titles may stand on one page, the same marks drawn in both."""
     other = Figure("Another", "The same marks.", "A caption.")

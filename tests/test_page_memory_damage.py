@@ -66,6 +66,16 @@ def test_change_of_any_byte_of_an_entry_is_seen(tmp_path: Path) -> None:
     assert module.load(entry) is None
 
 
+def test_what_is_damaged_is_made_again(tmp_path: Path) -> None:
+    """Whatever it is that is kept; and what can't be kept is made every time."""
+    entry, made = tmp_path / "folder" / "entry", iter([b"one", b"two", b"three", b"four"])
+    kept = [module.load_or_make(entry, made.__next__) for _ in range(2)]
+    entry.write_bytes(entry.read_bytes()[:-1])
+    kept += [module.load_or_make(entry, made.__next__) for _ in range(2)]
+    kept += [module.load_or_make(entry / "in the way", made.__next__) for _ in range(2)]
+    assert kept == [b"one", b"one", b"two", b"two", b"three", b"four"]
+
+
 def test_page_whose_entry_shows_another_number_runs_again(page: Path, memory: Path) -> None:
     """A digit that was changed leaves valid JSON, and is not published."""
     (entry,) = memory.iterdir()

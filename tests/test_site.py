@@ -70,10 +70,10 @@ def test_page_is_light(page: str, site: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_mathematics_needs_no_script(page: str, site: Path) -> None:
-    """Formulas are MathML in the page; the scripts are the theme's own, and when search loads."""
+    """Formulas are MathML in the page; the scripts are the theme's own and two of ours."""
     found = [a.get("src") for tag, a in Elements(_html(site, page)).found if tag == "script"]
     folder = "assets/javascripts"
-    known = rf"[./]*{folder}/(?:on-demand|bundle\.\w+\.min|theme/\w+)\.js"
+    known = rf"[./]*{folder}/(?:on-demand|within-reach|bundle\.\w+\.min|theme/\w+)\.js"
     assert all(re.fullmatch(known, source) for source in found if source)
     for name in ("katex", "mathjax"):
         assert name not in _html(site, page).lower()

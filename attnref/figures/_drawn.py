@@ -69,9 +69,34 @@ class Figure(Framed):
         with rc_context(STYLE):
             self.canvas.savefig(file, format="svg", transparent=True, metadata={"Date": None})
         root = ElementTree.fromstring(file.getvalue())  # noqa: S314  # written a line ago
+        _place(root)
         _bare(root)
         _flat(root)
         return framed(root, self.title, self.description)
+
+
+def _place(root: ElementTree.Element) -> None:
+    """Draw every mark where it is used: `use` is a link, and a theme's script trips over it."""
+    marks = {element.get("id"): element for element in root.findall(".//*[@id]")}
+    for use in root.findall(f".//{{{SVG}}}use"):
+        mark = marks[use.attrib.pop(LINK).removeprefix("#")]
+        x, y = use.attrib.pop("x"), use.attrib.pop("y")
+        style = _declared(use) | _declared(mark)
+        use.tag = mark.tag
+        use.attrib |= {
+            "d": mark.attrib["d"],
+            "style": "; ".join(f"{name}: {value}" for name, value in style.items()),
+            "transform": f"translate({x} {y})",
+        }
+    for definitions in root.iter(f"{{{SVG}}}defs"):
+        for mark in definitions.findall(f"{{{SVG}}}path"):
+            definitions.remove(mark)
+
+
+def _declared(element: ElementTree.Element) -> dict[str, str]:
+    """Return what an element's style says."""
+    pairs = (pair.split(":", 1) for pair in element.get("style", "").split(";") if pair.strip())
+    return {name.strip(): value.strip() for name, value in pairs}
 
 
 def _bare(root: ElementTree.Element) -> None:
@@ -83,8 +108,6 @@ def _bare(root: ElementTree.Element) -> None:
     used = set(re.findall(r"#([\w-]+)", ElementTree.tostring(root, encoding="unicode")))
     for element in root.iter():
         element.text, element.tail = ((text or "").strip() for text in (element.text, element.tail))
-        if LINK in element.attrib:
-            element.set("href", element.attrib.pop(LINK))
         if element.get("id") not in used:
             element.attrib.pop("id", None)
         _shorten(element.attrib)
@@ -109,5 +132,7 @@ def _flat(element: ElementTree.Element) -> None:
         _flat(child)
         if child.tag == f"{{{SVG}}}g" and not child.attrib:
             element.extend(child)
+        elif child.tag == f"{{{SVG}}}defs" and not len(child):
+            continue
         elif child.get("style") != "fill: none":
             element.append(child)

@@ -24,9 +24,7 @@ def draw(title: str, purpose: str, folder: Path) -> bytes:
     """Return a page's card as PNG; one that was drawn before is remembered."""
     state = "\0".join([title, purpose, Path(__file__).read_text(encoding="utf-8")])
     entry = folder / f"{hashlib.sha256(state.encode()).hexdigest()}.png"
-    if not entry.exists():
-        memory.keep(entry, _draw(title, purpose))
-    return entry.read_bytes()
+    return memory.load_or_make(entry, lambda: _draw(title, purpose))
 
 
 def _draw(title: str, purpose: str) -> bytes:

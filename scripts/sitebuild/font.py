@@ -32,9 +32,7 @@ def cut(characters: set[str], folder: Path | None = None) -> bytes:
         return _cut(wanted)
     parts = (wanted.encode(), SOURCE.read_bytes(), Path(__file__).read_bytes())
     entry = folder / f"{hashlib.sha256(b''.join(parts)).hexdigest()}.woff2"
-    if not entry.exists():
-        memory.keep(entry, _cut(wanted))
-    return entry.read_bytes()
+    return memory.load_or_make(entry, lambda: _cut(wanted))
 
 
 def _cut(wanted: str) -> bytes:

@@ -5,11 +5,11 @@ a module named __main__. A quiet IPython shell stands by, so that `display` and 
 as in a notebook; it starts in a fifth of the time of a kernel and opens no port.
 
 Standard input holds {"path", "seconds", "cells": [cell, …]}, a cell {"kind", "source",
-"expressions", "line", "may_raise"}. The file named on the command line gets {"cells": [[event, …],
-…], "versions": {…}, "files": […]}; an event is {"kind": "stdout" | "stderr", "text"},
-{"kind": "display", "data"}, {"kind": "value", "text"} or {"kind": "error", "text", "summary",
-"line"}. While the page runs, the line of the cell it is in
-stands in that file, for whoever has to end a page that hangs.
+"expressions", "line", "may_raise"}. Standard output gets the line of each cell that begins, for
+whoever has to end a page that hangs, and at last {"cells": [[event, …], …], "versions": {…},
+"files": […]}; an event is {"kind": "stdout" | "stderr", "text"}, {"kind": "display", "data"},
+{"kind": "value", "text"} or {"kind": "error", "text", "summary", "line"}. What the page writes past
+Python's streams goes to standard error.
 """
 
 import ast
@@ -22,7 +22,7 @@ import sys
 import traceback
 import types
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
@@ -30,6 +30,8 @@ from IPython.core.interactiveshell import InteractiveShell
 Event = dict[str, Any]
 
 JSON = "application/json"
+MOST = 1_000_000  # characters that a page may print
+LARGEST = 100_000_000  # bytes of a file that it may write
 
 
 class Stream:
@@ -38,10 +40,14 @@ class Stream:
     encoding = "utf-8"
 
     def __init__(self, kind: str, events: list[Event]) -> None:
-        self.kind, self.events, self.ended = kind, events, False
+        self.kind, self.events, self.ended, self.left = kind, events, False, MOST
 
     def write(self, text: str) -> int:
         """Record the text, joined to what this stream wrote just before."""
+        text.encode(self.encoding)  # half a character is an error, as it is in a terminal
+        self.left -= len(text)
+        if self.left < 0:
+            raise RuntimeError(f"a page may print {MOST:,} characters")
         if self.ended:  # threads and exit handlers: too late for the page, and so an error
             return os.write(2, text.encode("utf-8", "replace"))
         if self.events and self.events[-1]["kind"] == self.kind:
@@ -71,7 +77,7 @@ class Publisher(DisplayPublisher):
         self.events.append({"kind": "display", "data": forms})
 
 
-def run(job: dict[str, Any], result: Path) -> dict[str, Any]:
+def run(job: dict[str, Any], channel: TextIO) -> dict[str, Any]:
     """Run the cells in order; the first that raises ends the page, unless it is allowed to."""
     events: list[Event] = []
     faulthandler.dump_traceback_later(job["seconds"], exit=True)
@@ -80,13 +86,14 @@ def run(job: dict[str, Any], result: Path) -> dict[str, Any]:
     shell.display_pub.events = events
     shell.showtraceback = _raise_again  # type: ignore[method-assign]  # or a failed form is printed
     streams = sys.stdout, sys.stderr = Stream("stdout", events), Stream("stderr", events)
+    reading = _watched(job["path"])
     namespace = _main_module(job["path"])
-    opened: set[str] = set()
-    sys.addaudithook(lambda event, what: opened.add(str(what[0])) if event == "open" else None)
     recorded = []
     for cell in job["cells"]:
-        result.write_text(str(cell["line"]), encoding="utf-8")
+        print(cell["line"], file=channel, flush=True)
         _run_cell(cell, job["path"], namespace, events)
+        if channel.closed:  # a child that the page forked, and that came out of its cell
+            os._exit(0)
         recorded.append(list(events))
         failed = any(event["kind"] == "error" for event in events)
         events.clear()
@@ -94,13 +101,22 @@ def run(job: dict[str, Any], result: Path) -> dict[str, Any]:
             break
     for stream in streams:
         stream.ended = True
-    opened.update(str(getattr(module, "__file__", None)) for module in [*sys.modules.values()])
-    return {"cells": recorded, "versions": _versions(job["path"]), "files": sorted(opened)}
+    return {"cells": recorded, "versions": _versions(job["path"]), "files": reading.names()}
 
 
 def _raise_again(*_: Any, **__: Any) -> None:
     """Let an object's form that fails fail the page, where IPython would print the traceback."""
     raise  # what is being handled
+
+
+def _watched(path: str) -> Any:
+    """Return what notes from now on which files a page reads."""
+    sys.path[0] = str(Path(__file__).parents[1])  # until the page's own folder takes the place
+    from sitebuild.reading import Reading
+
+    reading = Reading(path)
+    sys.addaudithook(reading)
+    return reading
 
 
 def _main_module(path: str) -> dict[str, Any]:
@@ -163,7 +179,20 @@ def _imported(path: str) -> list[str]:
     return [name.split(".")[0] for name in names]
 
 
+def _isolate(channel: TextIO) -> None:
+    """Let no file grow without end, and no child that a page forks speak for the page."""
+    if sys.platform != "win32":
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+        limit = LARGEST if most == resource.RLIM_INFINITY else min(LARGEST, most)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, most))
+        os.register_at_fork(after_in_child=channel.close)
+
+
 if __name__ == "__main__":
-    result = Path(sys.argv[1])
-    record = run(json.load(sys.stdin), result)
-    result.write_text(json.dumps(record), encoding="utf-8")
+    channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    _isolate(channel)
+    record = run(json.load(sys.stdin), channel)
+    print(json.dumps(record), end="", file=channel, flush=True)
