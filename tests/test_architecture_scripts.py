@@ -36,7 +36,7 @@ PLACES: dict[str, set[str]] = {
     "docs": NUMBERS | {"attnref", "claims"},
     "checks": COMMANDS
     | {"attnref", "checks", "tests"}
-    | {"hunspell", "markdown", "playwright", "pytest"},
+    | {"hunspell", "markdown", "playwright", "pypdf", "pytest"},
 }
 FILES = [path for top in ("checks", "docs", "scripts") for path in (ROOT / top).rglob("*.py")]
 TESTS = sorted((ROOT / "tests").glob("*.py"))
