@@ -4,9 +4,12 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
+
+from checks.visitor import Visit, Visitor
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
@@ -58,3 +61,23 @@ def browser() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=found, args=[*FLAGS, *root])
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def visit(browser: Browser, address: str) -> Iterator[Visit]:
+    """Let visitors in, and fail if anything has gone wrong for one of them.
+
+    What is asked elsewhere, gets no answer or 404, or is complained about in the console, where a
+    breach of the content policy is named too: all of that is wrong on any page, at any time.
+    """
+    visitors = []
+
+    def visit(home: str = address, **window: Any) -> Visitor:
+        visitors.append(Visitor(browser, home, **window))
+        return visitors[-1]
+
+    yield visit
+    wrong = [what for visitor in visitors for what in visitor.wrong]
+    for visitor in visitors:
+        visitor.context.close()
+    assert wrong == []

@@ -29,6 +29,7 @@ def on_startup(command: str, dirty: bool) -> None:
 def on_config(config: MkDocsConfig) -> None:
     """Set what mkdocs.yml can't say; begin anew, for a server builds many times."""
     reference.set_up(config)
+    pages.drop_loader(config)
     publish.set_up(config)
     config.theme.dirs.insert(0, str(ROOT / "scripts" / "theme"))
     history.forget()

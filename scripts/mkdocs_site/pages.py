@@ -29,6 +29,13 @@ derivations: dict[str, dict[str, Any]] = {}
 titles: dict[str, str] = {}
 
 
+def drop_loader(config: MkDocsConfig) -> None:
+    """Keep out of every page what mkdocs-jupyter, from 0.27 on, would load from another server."""
+    plugin = config.plugins["mkdocs-jupyter"]
+    if "mathjax_version" in plugin.config:
+        plugin.config["mathjax_version"] = 2  # the one version for which it puts nothing in
+
+
 def run(files: Files, config: MkDocsConfig) -> None:
     """Run every page; one that may not be published ends the build."""
     for known in (records, derivations, titles):

@@ -73,7 +73,10 @@ def _sections(config: MkDocsConfig, navigation: Navigation) -> list[tuple[str, l
     named = {page.file.src_uri for _, listed in parts for page in listed}
     rest = [page for name, page in sorted(beside.shown.items()) if name not in named]
     parts.append(("Optional", rest))
-    return [(title, [_entry(page, config) for page in listed]) for title, listed in parts]
+    return [
+        (title, [_entry(page, config) for page in listed if page.file.src_uri in beside.shown])
+        for title, listed in parts
+    ]
 
 
 def _entry(page: Page, config: MkDocsConfig) -> llms.Entry:

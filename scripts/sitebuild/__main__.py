@@ -11,7 +11,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from sitebuild import history, plain, register, rules, script
+from sitebuild import history, places, plain, register, rules, script
 from sitebuild.convert import convert
 from sitebuild.execute import execute
 from sitebuild.memory import ROOT
@@ -62,10 +62,10 @@ def write(docs: Path, out: Path) -> None:
         for tag, tombstone in known.tombstones.items():
             (writing / "d").mkdir(exist_ok=True)
             (writing / "d" / f"{tag}.md").write_text(tombstone, encoding="utf-8")
+        shutil.copy(ROOT / "CHANGELOG.md", writing / "changelog.md")
         for text in writing.rglob("*.md"):
-            text.write_text(
-                plain.link_to_markdown(text.read_text(encoding="utf-8")), encoding="utf-8"
-            )
+            linked = plain.link_to_markdown(text.read_text(encoding="utf-8"))
+            text.write_text(places.mark(linked), encoding="utf-8")
         (writing / MARK).write_text(os.linesep)
         shutil.rmtree(out, ignore_errors=True)
         writing.rename(out)
