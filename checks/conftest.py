@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, sync_playwright
 from checks.visitor import Visit, Visitor
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = ["--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+FLAGS = ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
 
 
 def _given(name: str) -> str:
