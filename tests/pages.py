@@ -42,11 +42,11 @@ def configure(
         "site_dir": str(folder / "site"),
         "hooks": [str(ROOT / "scripts" / "mkdocs_hook.py")] if hook else [],
         "nav": None,
-        "site_url": site_url,
-        "edit_uri": edit_uri,
         "extra_css": [],
         "extra": extra,
     }
+    addresses = {"site_url": site_url, "edit_uri": edit_uri}
+    settings |= {name: address for name, address in addresses.items() if address}
     config = folder / "mkdocs.yml"
     config.write_text(json.dumps(settings), encoding="utf-8")
     return config

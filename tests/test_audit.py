@@ -11,7 +11,7 @@ import small_project
 PIP_AUDIT = """
 import pathlib, sys
 answer = pathlib.Path({answer!r})
-print("asked", *sys.argv[1:])
+print("asked", *sys.argv[1:], flush=True)
 if not answer.exists():
     raise ConnectionError("Failed to resolve the name")
 pathlib.Path(sys.argv[sys.argv.index("--output") + 1]).write_text(answer.read_text())

@@ -25,8 +25,10 @@ print(records)
 
 @pytest.fixture
 def page(tmp_path: Path) -> Path:
-    """Return a page that shows a number."""
-    return pages.page(tmp_path, "print(6 * 7)")
+    """Return a page that shows a number; alone in its folder, which is a thing that it reads."""
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    return pages.page(folder, "print(6 * 7)")
 
 
 @pytest.fixture
