@@ -80,6 +80,7 @@ def test_the_first_stop_skips_to_the_text(visit: Visit) -> None:
     page = _reader(visit, "guide/z-form/", DESKTOP).page
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
+    page.locator("article :target").wait_for()
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.closest('main article') !== null")
 
@@ -121,7 +122,7 @@ def test_search_is_a_key_away(visit: Visit) -> None:
     page.wait_for_url(lambda address: "guide/z-form/" not in address)
     page.keyboard.press("/")
     page.keyboard.press("Escape")
-    assert not _focus(page)
+    page.wait_for_function("document.activeElement === document.body")
     assert page.locator(".md-search__output").is_hidden()
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from playwright.sync_api import Browser, ConsoleMessage, Request, Response, ViewportSize
 
 LOOK = (Path(__file__).parent / "look.js").read_text(encoding="utf-8")
+PATIENCE = 120_000  # milliseconds, for whatever else the machine is at
 PHONE: ViewportSize = {"width": 360, "height": 740}
 DESKTOP: ViewportSize = {"width": 1280, "height": 800}
 
@@ -19,6 +20,7 @@ class Visitor:
         self.asked: list[Request] = []
         self.wrong: list[str] = []
         self.context = browser.new_context(base_url=home, **window)
+        self.context.set_default_timeout(PATIENCE)
         self.context.on("request", self._ask)
         self.context.on("requestfailed", lambda request: self._note("no answer", request.url))
         self.context.on("response", self._answer)

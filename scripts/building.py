@@ -31,6 +31,7 @@ def offline(root: Path, python: Path, archive: Path, variables: "dict[str, str]"
         site = Path(folder, "attnref")
         code = mkdocs(root, python, site, variables)
         if code == 0:
+            (site / "404.html").unlink(missing_ok=True)  # which answers for a server
             pack(site, archive)
     return code
 

@@ -43,6 +43,15 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         """Say nothing: who asks is our own browser."""
 
 
+class Server(http.server.ThreadingHTTPServer):
+    """A server that a browser may leave before it has everything."""
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say of a broken connection nothing, of anything else what it is."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
 def main() -> int:
     """Build and check."""
     arguments = sys.argv[1:]
@@ -70,7 +79,7 @@ def check(python: Path, address: str, for_pytest: "Sequence[str]") -> int:
 def served(folder: Path) -> "Iterator[str]":
     """Serve a folder on a port that is free, and return the address."""
     handler = functools.partial(Handler, directory=os.fspath(folder))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = Server(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"

@@ -21,7 +21,7 @@ class Quantity:
     Arguments:
         symbol: as it is written, y_t say.
         meaning: in words.
-        domain: in LaTeX, what follows the symbol: "\in \mathbb{R}", "\geq 1".
+        domain: in LaTeX, what follows the symbol: `\in \mathbb{R}`, `\geq 1`.
     """
 
     symbol: Expr
