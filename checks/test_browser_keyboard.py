@@ -122,7 +122,7 @@ def test_search_is_a_key_away(visit: Visit) -> None:
     page.wait_for_url(lambda address: "guide/z-form/" not in address)
     page.keyboard.press("/")
     page.keyboard.press("Escape")
-    page.wait_for_function("document.activeElement === document.body")
+    page.locator(".md-search__input:focus").wait_for(state="detached")
     assert page.locator(".md-search__output").is_hidden()
 
 
