@@ -14,6 +14,7 @@ import pytest
 import pages
 from pages import ROOT
 from sitebuild import memory as module
+from sitebuild import reading
 from sitebuild.execute import execute
 from sitebuild.memory import surroundings
 
@@ -49,12 +50,21 @@ def _shown(paths: list[Path], memory: Path) -> list[str]:
     return [records[path]["cells"][1][0]["text"] for path in paths]
 
 
-def _build(project: Path, before: str = "", *places: Path) -> tuple[dict[str, str], dict[str, str]]:
+def _folders(more: Path) -> list[str]:
+    return [*reading.versioned(), str(more)]
+
+
+def _install(folder: Path, version: str) -> None:
+    info = folder / f"fake-{version}.dist-info"
+    info.mkdir(exist_ok=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: fake\nVersion: {version}\n")
+
+
+def _build(project: Path, before: str = "") -> tuple[dict[str, str], dict[str, str]]:
     """Build a project's pages in a process of its own: what became of each, and what it showed."""
-    path = os.pathsep.join(map(str, [project / "scripts", *places]))
     build = subprocess.run(
         [sys.executable, "-c", BUILD.format(before=before)],
-        env=os.environ | {"PYTHONPATH": path},
+        env=os.environ | {"PYTHONPATH": str(project / "scripts")},
         capture_output=True,
         encoding="utf-8",
         check=False,
@@ -144,11 +154,16 @@ def test_other_version_of_a_dependency_makes_every_page_run_again(
     project: Path, tmp_path: Path
 ) -> None:
     """A distribution that comes, and then one that changes; whether a page imports it or not."""
-    info = tmp_path / "installed" / "dependency.dist-info"
-    info.mkdir(parents=True)
+    installed = f"from sitebuild import reading; reading.versioned = lambda: {_folders(tmp_path)}"
     for version, verbs in (("1.0", ALL), ("1.0", NONE), ("1.1", ALL)):
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: fake\nVersion: {version}\n")
-        assert _build(project, "", info.parent)[0] == verbs
+        _install(tmp_path, version)
+        assert _build(project, installed)[0] == verbs
+
+
+def test_what_only_a_build_imports_makes_no_page_run_again(project: Path, tmp_path: Path) -> None:
+    """A folder of distributions that a build adds to its own path is none that a page sees."""
+    _install(tmp_path, "1.0")
+    assert _build(project, f"sys.path.append({str(tmp_path)!r})")[0] == NONE
 
 
 @pytest.mark.parametrize(
@@ -224,12 +239,11 @@ def test_upgrade_is_seen_by_a_server_that_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Versions are read anew when what is installed has changed."""
-    monkeypatch.syspath_prepend(tmp_path)
+    folders = _folders(tmp_path)
+    monkeypatch.setattr(reading, "versioned", lambda: folders)
     states = [surroundings()]
     for version in ("1.0", "1.1"):
-        info = tmp_path / f"fake-{version}.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: fake\nVersion: {version}\n")
+        _install(tmp_path, version)
         states.append(surroundings())
     assert len(set(states)) == 3
 

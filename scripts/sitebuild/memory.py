@@ -24,6 +24,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from sitebuild import reading
+
 ROOT = Path(__file__).resolve().parents[2]
 
 # As they were when this process began: a server goes on with the code it has.
@@ -45,7 +47,7 @@ def digest(page: Path, surroundings: bytes) -> str:
 
 def surroundings() -> bytes:
     """Return what decides what any page shows: attnref, what runs pages, every version, Python."""
-    folders = [folder for folder in sys.path if Path(folder).is_dir()]
+    folders = [folder for folder in reading.versioned() if Path(folder).is_dir()]
     state = hashlib.sha256(_installed(tuple((f, Path(f).stat().st_mtime_ns) for f in folders)))
     state.update(_customised() + OURS)
     for path in sorted(filter(_is_of_attnref, ROOT.glob("attnref/**/*.*"))):
@@ -55,8 +57,12 @@ def surroundings() -> bytes:
 
 @functools.cache
 def _installed(folders: tuple[tuple[str, int], ...]) -> bytes:
-    """Return Python and every version in the folders, read anew when one of them has changed."""
-    versions = sorted({f"{d.name}=={d.version}" for d in importlib.metadata.distributions()})
+    """Return Python and every version in the folders, read anew when one of them has changed.
+
+    Not of sys.path: it has what a build adds for itself, setuptools for one, and no page sees.
+    """
+    found = importlib.metadata.distributions(path=[folder for folder, _ in folders])
+    versions = sorted({f"{d.name}=={d.version}" for d in found})
     return "\n".join([sys.version, str(sysconfig.get_config_var("SOABI")), *versions]).encode()
 
 

@@ -20,9 +20,8 @@ class Reading:
     def __init__(self, page: str) -> None:
         self.found: set[str] = set()
         self.project = _inside(ROOT, Path(page).parent)
-        installed = (sysconfig.get_paths()[name] for name in VERSIONED)
         archives = tuple(path for path in sys.path if path.endswith(".zip"))  # Python looks for one
-        self.passed = _inside(Path.cwd(), HERE, ROOT / ".cache", *installed, *SYSTEM) + archives
+        self.passed = _inside(Path.cwd(), HERE, ROOT / ".cache", *versioned(), *SYSTEM) + archives
 
     def __call__(self, event: str, what: tuple[Any, ...]) -> None:
         """Note a file that is opened and a folder that is listed, unless an import lists it."""
@@ -42,6 +41,11 @@ class Reading:
         files = [getattr(module, "__file__", None) for module in [*sys.modules.values()]]
         found = self.found | {_absolute(file) for file in files if file}
         return sorted(n for n in found if not n.startswith(self.passed) and "__pycache__" not in n)
+
+
+def versioned() -> list[str]:
+    """Return the folders whose files a version stands for: Python's own and the installed."""
+    return sorted({sysconfig.get_paths()[name] for name in VERSIONED})
 
 
 def _inside(*folders: Path | str) -> tuple[str, ...]:
