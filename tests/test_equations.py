@@ -105,16 +105,20 @@ def test_font_is_the_same_bytes_for_the_same_characters() -> None:
 
 
 def test_quiet_page_shows_the_same_text() -> None:
-    """Spans without a colour and indentation go; code keeps its lines and its coloured words."""
+    """Spans without a colour and indentation go; code keeps its lines and its coloured words.
+
+    Words of one colour are of one name.
+    """
     page = (
         '<div>\n\n    <p>one\n  <span class="red">two</span></p>\n</div>\n'
         '<pre><span></span><code><span class="kn">import</span><span class="w"> </span>'
-        '<span class="nn">numpy</span>\n\n  <span class="mf">1.0</span></code></pre>'
+        '<span class="nn">numpy</span>\n\n  <span class="s2">"a"</span>, '
+        '<span class="mf">1.0</span></code></pre>'
     )
     assert quiet(page) == (
         '<div>\n<p>one\n<span class="red">two</span></p>\n</div>\n'
-        '<pre><code><span class="kn">import</span> numpy\n\n'
-        '  <span class="mf">1.0</span></code></pre>'
+        '<pre><code><span class="k">import</span> numpy\n\n'
+        '  <span class="s">"a"</span>, 1.0</code></pre>'
     )
 
 

@@ -43,7 +43,7 @@ def _assets(site: Path, page: str) -> set[Path]:
     loaded = {site / page, *site.glob("assets/fonts/*.woff2")}
     for tag, attributes in Elements(_html(site, page)).found:
         source = attributes.get("src") or attributes.get("href", "")
-        loads = tag == "link" and attributes.get("rel") not in ("prev", "next", "canonical")
+        loads = tag == "link" and attributes.get("rel") != "canonical"
         if loads or "src" in attributes:
             loaded.add((site / page).parent / source.split("?")[0])
     return {path.resolve() for path in loaded}
