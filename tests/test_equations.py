@@ -105,10 +105,7 @@ def test_font_is_the_same_bytes_for_the_same_characters() -> None:
 
 
 def test_quiet_page_shows_the_same_text() -> None:
-    """Spans without a colour and indentation go; code keeps its lines and its coloured words.
-
-    Words of one colour are of one name.
-    """
+    """Spans without a colour and indentation go; code keeps its lines, and a name a colour."""
     page = (
         '<div>\n\n    <p>one\n  <span class="red">two</span></p>\n</div>\n'
         '<pre><span></span><code><span class="kn">import</span><span class="w"> </span>'
