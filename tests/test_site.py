@@ -80,6 +80,13 @@ def test_mathematics_needs_no_script(page: str, site: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
+def test_theme_has_no_idle_script(page: str, site: Path) -> None:
+    """It remembers a reader's choices and the scheme; where there are tabs, it opens one."""
+    scripts = re.findall(r'<script src="[^"]*/theme/', _html(site, page))
+    assert len(scripts) == 2 + ('class="tabbed-' in _html(site, page))
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_no_formula_is_left_as_source(page: str, site: Path) -> None:
     """No TeX is on the page but in annotations and in BibTeX."""
     text = re.sub(

@@ -39,7 +39,8 @@ def page(output: str, page: Page, config: MkDocsConfig, *, guarded: bool) -> str
     characters.update(equations.characters)
     finished = finished.replace("</head>", f"{_head(page, config)}</head>", 1)
     folder = get_relative_url(SCRIPTS, page.url)
-    return quiet(scripts.secure(finished, folder) if guarded else finished)
+    finished = quiet(finished)  # before its scripts go where no one sees which are idle
+    return scripts.secure(finished, folder) if guarded else finished
 
 
 def template(output: str, config: MkDocsConfig) -> str:
