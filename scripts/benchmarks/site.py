@@ -41,7 +41,8 @@ class Bench:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        shutil.copytree(ROOT / "docs", folder / "docs")
+        self.docs = shutil.copytree(ROOT / "docs", folder / "docs")
+        self._name_files()
         self._configure("ours", [str(ROOT / "scripts" / "mkdocs_hook.py")])
         self._configure("stock", [])
 
@@ -49,14 +50,21 @@ class Bench:
         """Return the seconds of one build of each kind."""
         shutil.rmtree(MEMORY, ignore_errors=True)
         seconds = {"cold": self._build("ours"), "warm": self._build("ours")}
-        page = self.folder / "docs" / "guide" / "z-form.py"
+        page = self.docs / "guide" / "z-form.py"
         page.write_text(page.read_text(encoding="utf-8") + "\n# %%\nprint()\n", encoding="utf-8")
         return seconds | {"one page": self._build("ours"), "stock": self._build("stock")}
+
+    def _name_files(self) -> None:
+        """Write into each page that asks where it stands: a notebook knows no `__file__`."""
+        for page in self.docs.rglob("*.py"):
+            code = page.read_text(encoding="utf-8")
+            if "__file__" in code and not _is_imported(page):
+                page.write_text(code.replace("__file__", repr(str(page))), encoding="utf-8")
 
     def _configure(self, name: str, hooks: list[str]) -> None:
         settings = {
             "INHERIT": str(ROOT / "mkdocs.yml"),
-            "docs_dir": str(self.folder / "docs"),
+            "docs_dir": str(self.docs),
             "site_dir": str(self.folder / name),
             "hooks": hooks,
             "strict": name == "ours",
@@ -64,13 +72,15 @@ class Bench:
         (self.folder / f"{name}.yml").write_text(json.dumps(settings), encoding="utf-8")
 
     def _build(self, name: str) -> float:
+        packages = {str(package.parents[1]) for package in self.docs.rglob("__init__.py")}
+        beside = {"PYTHONPATH": os.pathsep.join(sorted(packages))}  # a notebook does not look there
         start = time.monotonic()
         subprocess.run(
             [sys.executable, "-m", "mkdocs", "build", "-f", self.folder / f"{name}.yml"],
             check=True,
             capture_output=True,
             cwd=ROOT,
-            env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+            env=os.environ | beside | {"NO_MKDOCS_2_WARNING": "1"},
         )
         return time.monotonic() - start
 
@@ -94,12 +104,17 @@ def _print_times(times: list[dict[str, float]], medians: dict[str, float]) -> No
 def _print_weights(folder: Path) -> None:
     print("| page | bytes | gzipped | stock | gzipped |\n|---|---|---|---|---|")
     for page in sorted((folder / "docs").rglob("*.py")):
-        if (page.parent / "__init__.py").exists():  # a package that pages import
+        if _is_imported(page):
             continue
         name = page.relative_to(folder / "docs").with_suffix("")
         place = "index.html" if name.name == "index" else f"{name.as_posix()}/index.html"
         cells = [f"{n:,}" for kind in ("ours", "stock") for n in _weights(folder / kind / place)]
         print(f"| {place} | {' | '.join(cells)} |")
+
+
+def _is_imported(file: Path) -> bool:
+    """Say whether a file is of a package that pages import."""
+    return (file.parent / "__init__.py").exists()
 
 
 def _weights(page: Path) -> tuple[int, int]:
